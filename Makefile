@@ -1,0 +1,38 @@
+# Two commands: make demo, make test. Each makes .venv first; a second run installs nothing again.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+STAMP := .venv/.installed
+
+# Test processes share the cores: one thread each, for BLAS and for torch.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test test-all lint speed clean
+.DEFAULT_GOAL := test
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "windage needs Python 3.11 or newer; say make PYTHON=/path/to/python3.11")'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	touch $(STAMP)
+
+demo: $(STAMP)
+	$(BIN)/windage demo
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/pytest -n 2
+
+test-all: lint
+	$(BIN)/pytest -n 2 -m 'slow or not slow'
+
+# windage beside the plain BoTorch + CVXPY way, as ratios of one run (about half an hour: the plain way is slow).
+speed: $(STAMP)
+	$(BIN)/python benchmarks/engine.py
+
+clean:
+	rm -rf .venv build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -1,0 +1,84 @@
+"""What was told: a frozen record of decisions, contexts and values in the user's units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from windage.errors import missing_extra
+from windage.space import Array, Value
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Observations in the order told. Adding one returns a new record."""
+
+    decisions: tuple[Mapping[str, Value], ...] = ()
+    contexts: tuple[Mapping[str, float], ...] = ()
+    values: tuple[float, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def add(
+        self, decision: Mapping[str, Value], context: Mapping[str, float], value: float
+    ) -> Observations:
+        """A new record with one observation more."""
+        return Observations(
+            (*self.decisions, dict(decision)), (*self.contexts, dict(context)), (*self.values, value)
+        )
+
+    def context_array(self, names: tuple[str, ...]) -> Array:
+        """The contexts, n × Dc, in the user's units."""
+        return np.array([[c[name] for name in names] for c in self.contexts]).reshape(len(self), len(names))
+
+    def best(self, maximize: bool) -> int:
+        """The index of the luckiest draw, which is not the recommendation."""
+        return int(np.argmax(self.values) if maximize else np.argmin(self.values))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """One row an observation: the decisions, the contexts, ``value``."""
+        try:
+            import pandas
+        except ImportError as error:
+            raise missing_extra("pandas", "tables", "a table of the observations") from error
+        rows = zip(self.decisions, self.contexts, self.values, strict=True)
+        return pandas.DataFrame([{**d, **c, "value": v} for d, c, v in rows])
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The scaling of values: sign, then magnitude, then mean 0 and deviation 1; larger is better.
+
+    The magnitude is divided out first so that squares neither overflow nor vanish.
+    """
+
+    sign: float
+    size: float
+    mean: float
+    deviation: float
+
+    @classmethod
+    def of(cls, values: Array, maximize: bool) -> Outcome:
+        """The scaling for values seen; safe for one value, equal values and any magnitude."""
+        sign = 1.0 if maximize else -1.0
+        size = float(np.abs(values).max(initial=0.0)) or 1.0
+        relative = sign * values / size
+        deviation = float(relative.std(ddof=1)) if len(values) > 1 else 0.0
+        if deviation <= 1e-12:  # nothing but rounding: the magnitude itself is the only scale known
+            deviation = 1.0
+        return cls(sign, size, float(relative.mean()), deviation)
+
+    def standardise(self, values: Array) -> Array:
+        """Values in the user's units as the surrogate sees them."""
+        return np.asarray((self.sign * values / self.size - self.mean) / self.deviation)
+
+    def restore(self, standardised: Array) -> Array:
+        """The inverse of ``standardise``."""
+        return np.asarray(self.sign * self.size * (self.mean + self.deviation * standardised))

@@ -1,0 +1,176 @@
+"""Kernel density estimate of the context (paper, Eq. 2; math.md Section 2), on the unit box.
+
+    p̂(c) = Σ_i w_i Π_d φ((c_d - c_id) / h_d) / h_d,     φ the standard normal density.
+
+(The paper prints exp(-‖x‖²) for its kernel; exp(-‖x‖²/2) is meant.) At a bound that the user stated, the
+law is clamped (mass beyond the bound sits on it, as clipped data do), reflected (truly bounded data), or
+left alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from windage.density.nodes import Nodes, sobol
+
+BOUNDARIES = ("clamp", "reflect", "none")
+BANDWIDTHS = ("rule-of-thumb", "silverman")
+MIN_BANDWIDTH = 1e-3
+"""In the unit box: contexts that are all equal still get a kernel of some width."""
+CELLS: Mapping[int, int] = {1: 64, 2: 20}
+"""Cells a side of the deterministic nodes; from three dimensions on they are Sobol points."""
+SOBOL_NODES = 512
+NEGLIGIBLE = 1e-9
+"""Cells of less probability than this are dropped."""
+
+
+def rule_of_thumb(contexts: Tensor) -> Tensor:
+    """h_d = (4 / ((Dc+2)·n))^(1/(Dc+4)) σ̂_d (paper, Section 4.1), with the deviation of ddof 0."""
+    dimensions = contexts.shape[1]
+    factor = (4 / ((dimensions + 2) * len(contexts))) ** (1 / (dimensions + 4))
+    return factor * contexts.std(0, correction=0)
+
+
+def silverman(contexts: Tensor) -> Tensor:
+    """h_d = 0.9 min(σ̂_d, IQR_d/1.34) n^(-1/(Dc+4)): narrower than the rule of thumb where tails are heavy."""
+    quartiles = contexts.quantile(torch.tensor([0.25, 0.75], dtype=contexts.dtype), dim=0)
+    deviation = contexts.std(0, correction=0)
+    spread = (quartiles[1] - quartiles[0]) / 1.34
+    scale = torch.where(spread > 0, torch.minimum(deviation, spread), deviation)
+    return 0.9 * scale * len(contexts) ** (-1 / (contexts.shape[1] + 4))
+
+
+@dataclass(frozen=True)
+class Kde:
+    """A Gaussian KDE with a diagonal bandwidth.
+
+    centres: n × Dc. bandwidth: Dc. lower, upper: Dc, infinite where there is no bound.
+    """
+
+    centres: Tensor
+    bandwidth: Tensor
+    lower: Tensor
+    upper: Tensor
+    boundary: str = "clamp"
+
+    @classmethod
+    def of(
+        cls,
+        contexts: Tensor,
+        bandwidth: str | float = "rule-of-thumb",
+        boundary: str = "clamp",
+        lower: Tensor | None = None,
+        upper: Tensor | None = None,
+    ) -> Kde:
+        """The estimate from the contexts seen, n × Dc."""
+        dimensions = contexts.shape[1]
+        if isinstance(bandwidth, str):
+            rule = silverman if bandwidth == "silverman" else rule_of_thumb
+            h = rule(contexts).clamp_min(MIN_BANDWIDTH)
+        else:
+            h = torch.full((dimensions,), float(bandwidth), dtype=contexts.dtype)
+        infinite = torch.full((dimensions,), math.inf, dtype=contexts.dtype)
+        lower = -infinite if lower is None else lower
+        upper = infinite if upper is None else upper
+        return cls(contexts, h, lower, upper, boundary)
+
+    @cached_property
+    def _images(self) -> list[list[tuple[float, float]]]:
+        """For each dimension the maps c ↦ sign·c + shift whose kernels add up: mirrors at the bounds."""
+        images = []
+        for low, high in zip(self.lower.tolist(), self.upper.tolist(), strict=True):
+            maps = [(1.0, 0.0)]
+            if self.boundary == "reflect":
+                maps += [(-1.0, 2 * bound) for bound in (low, high) if math.isfinite(bound)]
+            images.append(maps)
+        return images
+
+    def pdf(self, points: Tensor) -> Tensor:
+        """The density at points, m × Dc → m. Clamped mass sits on the bounds as atoms and is no part of it."""
+        product = points.new_ones(len(points), len(self.centres))
+        for d, maps in enumerate(self._images):
+            h = self.bandwidth[d]
+            total = torch.zeros_like(product)
+            for sign, shift in maps:
+                scaled = (points[:, d, None] - (sign * self.centres[:, d] + shift)) / h
+                total += (-0.5 * scaled.square()).exp()
+            product *= total / (h * math.sqrt(2 * math.pi))
+        density = product.mean(1)
+        if self.boundary == "none":
+            return density
+        inside = ((points >= self.lower) & (points <= self.upper)).all(1)
+        return torch.where(inside, density, torch.zeros_like(density))
+
+    def sample(self, count: int, generator: torch.Generator) -> Tensor:
+        """Draws: resample a centre, add h·N(0, 1), then clamp or reflect; count × Dc."""
+        chosen = torch.randint(len(self.centres), (count,), generator=generator)
+        noise = torch.randn(count, self.centres.shape[1], generator=generator, dtype=self.centres.dtype)
+        return self._bounded(self.centres[chosen] + self.bandwidth * noise)
+
+    def monte_carlo(self, count: int, generator: torch.Generator) -> Nodes:
+        """The paper's M draws of equal weight (SAA)."""
+        return Nodes.equal(self.sample(count, generator))
+
+    def nodes(self, seed: int = 0) -> Nodes:
+        """Deterministic nodes: exact masses of cells in one or two dimensions, Sobol points beyond."""
+        dimensions = self.centres.shape[1]
+        if dimensions in CELLS:
+            return self._cells(CELLS[dimensions])
+        # one coordinate picks the centre (sorted, so that near means near), the others the normal
+        u = sobol(SOBOL_NODES, dimensions + 1, seed).clamp(1e-12, 1 - 1e-12)
+        order = self.centres[:, 0].argsort()
+        chosen = order[(u[:, 0] * len(order)).long().clamp_max(len(order) - 1)]
+        normal = torch.special.ndtri(u[:, 1:])
+        return Nodes.equal(self._bounded(self.centres[chosen] + self.bandwidth * normal))
+
+    def _bounded(self, points: Tensor) -> Tensor:
+        if self.boundary == "reflect":
+            points = torch.where(points < self.lower, 2 * self.lower - points, points)
+            points = torch.where(points > self.upper, 2 * self.upper - points, points)
+        if self.boundary != "none":
+            points = torch.minimum(torch.maximum(points, self.lower), self.upper)
+        return points
+
+    def _cells(self, count: int) -> Nodes:
+        """Exact KDE mass of each cell of a grid; in two dimensions the product form Aᵀ diag(1/n) B."""
+        positions, masses = zip(*(self._axis(d, count) for d in range(len(self.bandwidth))), strict=True)
+        if len(positions) == 1:
+            points, weights = positions[0][:, None], masses[0].mean(0)
+        else:
+            points = torch.cartesian_prod(*positions)
+            weights = (masses[0].mT @ masses[1] / len(self.centres)).reshape(-1)
+        keep = weights > NEGLIGIBLE
+        weights = weights[keep]
+        return Nodes(points[keep], weights / weights.sum())
+
+    def _axis(self, d: int, count: int) -> tuple[Tensor, Tensor]:
+        """Positions of the cells of one dimension, and the mass that each centre's kernel gives them, n × cells.
+
+        A clamped bound is a position of its own that holds the kernel's tail beyond it.
+        """
+        h, centre = self.bandwidth[d], self.centres[:, d]
+        reach = 5 * h
+        low, high = centre.min() - reach, centre.max() + reach
+        if self.boundary != "none":
+            low, high = torch.maximum(low, self.lower[d]), torch.minimum(high, self.upper[d])
+        edges = low + (high - low) * torch.linspace(0, 1, count + 1, dtype=centre.dtype)
+        positions = (edges[1:] + edges[:-1]) / 2
+        mass = torch.zeros(len(centre), count, dtype=centre.dtype)
+        for sign, shift in self._images[d]:
+            below = torch.special.ndtr((edges - (sign * centre + shift)[:, None]) / h)
+            mass += below.diff(dim=1)
+        lower_tail = torch.special.ndtr((edges[0] - centre) / h)
+        upper_tail = torch.special.ndtr((centre - edges[-1]) / h)
+        if self.boundary == "clamp":
+            positions = torch.cat([edges[:1], positions, edges[-1:]])
+            mass = torch.cat([lower_tail[:, None], mass, upper_tail[:, None]], dim=1)
+        elif self.boundary == "none":
+            mass[:, 0] += lower_tail
+            mass[:, -1] += upper_tail
+        return positions, mass

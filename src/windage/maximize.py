@@ -1,0 +1,322 @@
+"""Maximising an acquisition function over the decisions: seeded, many starts, all in one batch.
+
+Real decisions climb by a projected BFGS of their own (each start has its own step and inverse Hessian, and
+leaves the batch when it has converged). Integers climb as if real and are then rounded; integers and choices
+are finally improved by local search over their neighbours. Only valid decisions are returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import torch
+from torch import Tensor
+
+from windage.density import sobol
+from windage.space import ONE_HOT, Block
+
+ARMIJO = 1e-4
+TRIES = 8
+ROUNDS, SHARED_ROUNDS = 200, 40
+GRADIENT_TOLERANCE = 1e-6
+VALUE_TOLERANCE = 1e-9
+POLISHED = 5
+"""How many of the best mixed decisions the local search starts from."""
+APART = 1e-3
+"""Decisions closer than this in every coordinate of the unit box count as the same."""
+
+Evaluate = Callable[[Tensor], tuple[Tensor, Tensor]]
+
+
+class Acquisition(Protocol):
+    """A BoTorch acquisition function on the unit box that says how many points it wants at a time."""
+
+    chunk: int
+
+    def __call__(self, X: Tensor) -> Tensor:
+        """b × 1 × d → b."""
+        ...
+
+
+@dataclass(frozen=True)
+class Maximum:
+    """A point of the unit box and the acquisition value there."""
+
+    point: Tensor
+    value: float
+
+
+def score(acquisition: Acquisition, points: Tensor) -> Tensor:
+    """Values at points, n × d → n, without gradients."""
+    with torch.no_grad():
+        return torch.cat([acquisition(part[:, None]) for part in points.split(acquisition.chunk)])
+
+
+def score_and_slope(acquisition: Acquisition, points: Tensor) -> tuple[Tensor, Tensor]:
+    """Values and gradients at points, n × d → n and n × d."""
+    values, slopes = [], []
+    with torch.enable_grad():
+        for part in points.detach().split(acquisition.chunk):
+            part = part.clone().requires_grad_(True)
+            value = acquisition(part[:, None])
+            values.append(value.detach())
+            slopes.append(torch.autograd.grad(value.sum(), part)[0])
+    return torch.cat(values), torch.cat(slopes)
+
+
+def ascend(evaluate: Evaluate, start: Tensor, lower: Tensor, upper: Tensor) -> tuple[Tensor, Tensor]:
+    """Local maxima from each start by projected BFGS; n × d each → points n × d, values n.
+
+    Every round evaluates one trial of each start still going: it is taken (Armijo) and the start turns to a
+    new direction, or its step is shortened. No start waits for another's line search.
+    """
+    points = torch.minimum(torch.maximum(start, lower), upper)
+    values, slopes = evaluate(points)
+    climbers = _Climbers(points, values, slopes, lower, upper)
+    for done in range(ROUNDS):
+        if done >= SHARED_ROUNDS:  # stragglers below the top are not worth a round each
+            climbers.going = climbers.going[climbers.f[climbers.going] >= climbers.f.max()]
+        if not len(climbers.going):
+            break
+        climbers.round(evaluate)
+    return climbers.x, climbers.f
+
+
+class _Climbers:
+    """n starts: position, value, gradient, inverse Hessian, direction and step of each."""
+
+    def __init__(self, x: Tensor, f: Tensor, g: Tensor, lower: Tensor, upper: Tensor) -> None:
+        n, d = x.shape
+        self.x, self.f, self.g, self.lower, self.upper = x, f, g, lower, upper
+        self.unit = torch.eye(d, dtype=x.dtype)
+        self.hessian = self.unit.repeat(n, 1, 1)
+        self.fresh = torch.ones(n, dtype=torch.bool)  # no curvature learnt yet
+        self.direction = torch.zeros_like(x)
+        self.step = torch.ones(n, dtype=x.dtype)
+        self.tries = torch.zeros(n, dtype=torch.long)
+        self.going = torch.isfinite(f).nonzero().view(-1)
+        self._turn(self.going)
+
+    def round(self, evaluate: Evaluate) -> None:
+        """One trial of each start still going."""
+        rows = self.going
+        x, f, g = self.x[rows], self.f[rows], self.g[rows]
+        trial = x + self.step[rows, None] * self.direction[rows]
+        trial = torch.minimum(torch.maximum(trial, self.lower[rows]), self.upper[rows])
+        value, slope = evaluate(trial)
+        gain = ((trial - x) * g).sum(1)
+        good = value >= f + ARMIJO * gain
+        self._reject(rows[~good], f[~good], gain[~good], value[~good])
+        taken = rows[good]
+        if not len(taken):
+            return
+        _learn(self.hessian, self.fresh, taken, (trial - x)[good], (g - slope)[good])
+        self.x[taken], self.f[taken], self.g[taken] = trial[good], value[good], slope[good]
+        still = value[good] - f[good] <= VALUE_TOLERANCE * f[good].abs().clamp_min(1)
+        self._leave(taken[still])
+        self._turn(taken[~still])
+
+    def _reject(self, rows: Tensor, f: Tensor, gain: Tensor, value: Tensor) -> None:
+        """Shorten the step to the top of the parabola through both ends; give up after some tries."""
+        shrink = torch.nan_to_num(0.5 * gain / (f + gain - value).clamp_min(1e-300), nan=0.1)
+        self.step[rows] *= shrink.clamp(0.1, 0.5)
+        self.tries[rows] += 1
+        tired = rows[self.tries[rows] >= TRIES]
+        self._leave(tired[self.fresh[tired]])
+        again = tired[~self.fresh[tired]]  # the curvature misleads: once more along the bare gradient
+        self.hessian[again], self.fresh[again] = self.unit, True
+        self._turn(again)
+
+    def _turn(self, rows: Tensor) -> None:
+        """H·g on the coordinates free to move; the gradient where that does not ascend. Leave at a maximum."""
+        x, g, low, high = self.x[rows], self.g[rows], self.lower[rows], self.upper[rows]
+        free = ~(((x <= low) & (g <= 0)) | ((x >= high) & (g >= 0)))
+        masked = torch.where(free, g, 0.0)
+        direction = torch.where(free, torch.bmm(self.hessian[rows], masked[:, :, None])[:, :, 0], 0.0)
+        bad = (direction * masked).sum(1, keepdim=True) <= 0
+        direction = torch.where(bad, masked, direction)
+        # without curvature the gradient says where, not how far: a tenth of the box
+        reach = direction.abs().amax(1, keepdim=True).clamp_min(1e-300)
+        short = self.fresh[rows, None] | bad
+        self.direction[rows] = torch.where(short, direction * (0.1 / reach).clamp_max(1), direction)
+        self.step[rows], self.tries[rows] = 1.0, 0
+        self._leave(rows[masked.abs().amax(1) <= GRADIENT_TOLERANCE])
+
+    def _leave(self, rows: Tensor) -> None:
+        if len(rows):
+            self.going = self.going[~torch.isin(self.going, rows)]
+
+
+def _learn(hessian: Tensor, fresh: Tensor, rows: Tensor, s: Tensor, y: Tensor) -> None:
+    """The BFGS update of the inverse Hessians (of minus the function) where the curvature is positive."""
+    sy, yy = (s * y).sum(1), (y * y).sum(1)
+    use = (sy > 1e-10 * s.norm(dim=1) * yy.sqrt()) & (yy > 0)
+    if not bool(use.any()):
+        return
+    rows, s, y, sy, yy = rows[use], s[use], y[use], sy[use], yy[use]
+    h = hessian[rows]
+    h = torch.where(fresh[rows][:, None, None], h * (sy / yy)[:, None, None], h)
+    hy = torch.bmm(h, y[:, :, None])
+    rho = (1 / sy)[:, None, None]
+    s = s[:, :, None]
+    cross = rho * torch.bmm(hy, s.mT)
+    h = h - cross - cross.mT + (rho + rho * rho * torch.bmm(y[:, None, :], hy)) * torch.bmm(s, s.mT)
+    hessian[rows], fresh[rows] = h, False
+
+
+def maximize(
+    acquisition: Acquisition,
+    blocks: tuple[Block, ...],
+    raw_samples: int,
+    restarts: int,
+    seed: int,
+    extra: Tensor | None = None,
+    avoid: Tensor | None = None,
+) -> Maximum:
+    """The best valid decision found that differs from those to avoid.
+
+    Args:
+        acquisition: b × 1 × d → b.
+        blocks: where each decision lies in the unit box.
+        raw_samples: how many Sobol points are scored first (all decisions, where they are fewer).
+        restarts: from how many of them to climb.
+        seed: of the Sobol points and of the choice among them.
+        extra: further points worth scoring, n × d, such as decisions tried before.
+        avoid: points that the result must differ from, where the space has another.
+    """
+    raw = every(blocks, raw_samples)
+    complete = raw is not None
+    raw = raw if raw is not None else from_uniform(sobol(raw_samples, len(blocks), seed), blocks)
+    if extra is not None and not complete:
+        raw = torch.cat([raw, extra])
+    values = torch.nan_to_num(score(acquisition, raw), nan=-torch.inf)
+    points, found = raw, values
+    if not complete:
+        starts = raw[_promising(values, restarts, seed)]
+        climbed, tops = _climb(acquisition, starts, blocks)
+        points, found = torch.cat([climbed, raw]), torch.cat([tops, values])
+    order = found.argsort(descending=True, stable=True)
+    best = int(order[0])
+    if avoid is not None and len(avoid):
+        near = (points[order][:, None, :] - avoid).abs().amax(2).amin(1) <= APART
+        free = order[~near]
+        best = int(free[0]) if len(free) else best
+    return Maximum(points[best], float(found[best]))
+
+
+def from_uniform(u: Tensor, blocks: tuple[Block, ...]) -> Tensor:
+    """Valid points of the unit box from uniform numbers, n × decisions → n × d."""
+    columns = []
+    for i, block in enumerate(blocks):
+        if block.levels == 0:
+            columns.append(u[:, i : i + 1])
+            continue
+        level = (u[:, i] * block.levels).floor().clamp_max(block.levels - 1)
+        columns.append(_coordinates(level, block))
+    return torch.cat(columns, dim=1)
+
+
+def _coordinates(level: Tensor, block: Block) -> Tensor:
+    """The coordinates of the level-th integer or choice, n → n × width."""
+    if block.categorical:
+        return ONE_HOT * torch.nn.functional.one_hot(level.long(), block.levels).to(level.dtype)
+    return (level / (block.levels - 1))[:, None]
+
+
+def every(blocks: tuple[Block, ...], most: int) -> Tensor | None:
+    """All decisions, where there is no real one and they are at most so many; else None."""
+    count = 1
+    for block in blocks:
+        count *= block.levels
+        if count == 0 or count > most:
+            return None
+    axes = [_coordinates(torch.arange(b.levels, dtype=torch.double), b) for b in blocks]
+    index = torch.cartesian_prod(*[torch.arange(b.levels) for b in blocks]).reshape(count, -1)
+    return torch.cat([axis[index[:, i]] for i, axis in enumerate(axes)], dim=1)
+
+
+def _promising(values: Tensor, restarts: int, seed: int) -> Tensor:
+    """The best half of the starts outright, the others drawn with odds exp(standardised value)."""
+    count = min(restarts, len(values))
+    best = values.argsort(descending=True, stable=True)[: (count + 1) // 2]
+    finite = values[torch.isfinite(values)]
+    spread = finite.std(correction=0) if len(finite) else values.new_tensor(0.0)
+    score_ = (values - finite.mean()) / spread if spread > 0 else torch.zeros_like(values)
+    generator = torch.Generator().manual_seed(seed)
+    uniform = torch.rand(len(values), generator=generator, dtype=values.dtype).clamp(1e-12, 1 - 1e-12)
+    keys = score_ - (-uniform.log()).log()  # Gumbel: the largest keys are a weighted draw without repeats
+    keys[best] = -torch.inf
+    return torch.cat([best, keys.argsort(descending=True, stable=True)[: count - len(best)]])
+
+
+def _climb(acquisition: Acquisition, starts: Tensor, blocks: tuple[Block, ...]) -> tuple[Tensor, Tensor]:
+    """Local maxima among the valid decisions."""
+
+    def evaluate(points: Tensor) -> tuple[Tensor, Tensor]:
+        return score_and_slope(acquisition, points)
+
+    lower, upper = torch.zeros_like(starts), torch.ones_like(starts)
+    for block in blocks:
+        if block.categorical:
+            for bound in (lower, upper):
+                bound[:, block.start : block.stop] = starts[:, block.start : block.stop]
+    points, values = ascend(evaluate, starts, lower, upper)
+    if not any(block.levels for block in blocks):
+        return points, values
+    points = _round(points, blocks)
+    order = score(acquisition, points).argsort(descending=True, stable=True)[:POLISHED]
+    polished = [_polish(acquisition, evaluate, point, blocks) for point in points[order]]
+    return torch.stack([m.point for m in polished]), torch.tensor(
+        [m.value for m in polished], dtype=points.dtype
+    )
+
+
+def _round(points: Tensor, blocks: tuple[Block, ...]) -> Tensor:
+    points = points.clone()
+    for block in blocks:
+        if block.levels and not block.categorical:
+            steps = block.levels - 1
+            points[:, block.start] = (points[:, block.start] * steps).round() / steps
+    return points
+
+
+def _neighbours(point: Tensor, blocks: tuple[Block, ...]) -> Tensor:
+    """The decisions that differ in one integer by one, or in one choice."""
+    found = []
+    for block in blocks:
+        if not block.levels:
+            continue
+        if block.categorical:
+            options = _coordinates(torch.arange(block.levels, dtype=point.dtype), block)
+        else:
+            here = (point[block.start] * (block.levels - 1)).round()
+            levels = torch.stack([here - 1, here + 1])
+            options = _coordinates(levels[(levels >= 0) & (levels < block.levels)], block)
+        more = point.repeat(len(options), 1)
+        more[:, block.start : block.stop] = options
+        found.append(more)
+    return torch.cat(found)
+
+
+def _polish(
+    acquisition: Acquisition, evaluate: Evaluate, point: Tensor, blocks: tuple[Block, ...]
+) -> Maximum:
+    """Alternate between climbing the real decisions and stepping to the best neighbour of the others."""
+    frozen = torch.ones(len(point), dtype=torch.bool)
+    for block in blocks:
+        frozen[block.start : block.stop] = block.levels > 0
+    best = Maximum(point, float(score(acquisition, point[None])))
+    for _ in range(ROUNDS):
+        here = best.point[None]
+        lower, upper = torch.where(frozen, here, 0.0), torch.where(frozen, here, 1.0)
+        reached, value = ascend(evaluate, here, lower, upper) if not bool(frozen.all()) else (here, None)
+        top = best.value if value is None else float(value)
+        neighbours = _neighbours(reached[0], blocks)
+        scores = score(acquisition, neighbours)
+        step = int(scores.argmax())
+        if not float(scores[step]) > top + VALUE_TOLERANCE * max(1.0, abs(top)):
+            return Maximum(reached[0], top)
+        best = Maximum(neighbours[step], float(scores[step]))
+    return best

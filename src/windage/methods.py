@@ -1,0 +1,265 @@
+"""The methods: rows of one table. A method is a law of the context, a functional of it, and its schedule.
+
+``t`` is the number of observations, ``Dc`` the number of contexts, ``Dx`` that of decisions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from windage.errors import ConfigurationError, near_match
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from windage.acquisition import BoundAcquisition
+    from windage.density import Kde
+    from windage.surrogate import ProductGP
+
+DETERMINISTIC = "nodes"
+THEOREM = "theorem"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be changed by a keyword of ``Optimizer``. The defaults are the paper's."""
+
+    sqrt_beta: float | str = 1.5
+    """√β of the bound μ + √β·σ; "theorem" for the schedule of Theorems 1 and 2."""
+    lipschitz: float = 1.0
+    """a·b·r of the theorem's schedule."""
+    samples: int | str = 1024
+    """M, the Monte Carlo draws from the density; "nodes" for deterministic weighted nodes."""
+    space_points: int = 1024
+    """Sobol points of the context space for an infimum."""
+    grid: int | None = None
+    """Points of the context grid; None: 100 for drbo-mmd, 1,024 for drbo-mmd-minimax."""
+    radius: float | None = None
+    """Of the ambiguity set; None: the paper's δ_t or ε_t."""
+    gamma: float = 0.1
+    """Confidence of ε_t = (2 + sqrt(2 log(1/γ)))/√t."""
+    bandwidth: str | float = "rule-of-thumb"
+    """Of the KDE: "rule-of-thumb", "silverman", or a width in the unit box."""
+    boundary: str = "clamp"
+    """At the stated bounds of a context: "clamp", "reflect" or "none"."""
+    kernel: str = "rbf"
+    """Of the GP: "rbf", or "matern" for a product of two Matérn-5/2."""
+    raw_samples: int = 1024
+    """Sobol points that are scored before climbing."""
+    restarts: int = 50
+    """From how many of them to climb."""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Settings:
+        """The settings with changes, or a ConfigurationError."""
+        known = [f.name for f in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise ConfigurationError(
+                    f"unknown setting {name!r}; the settings are {', '.join(known)}.{near_match(name, known)}"
+                )
+        settings = replace(cls(), **given)
+        settings._check()
+        return settings
+
+    def _check(self) -> None:
+        for name in ("space_points", "raw_samples", "restarts"):
+            _whole(name, getattr(self, name))
+        if self.grid is not None:
+            _whole("grid", self.grid, least=2)
+        if self.samples != DETERMINISTIC:
+            _whole("samples", self.samples, words=f' or "{DETERMINISTIC}"')
+        if self.sqrt_beta != THEOREM:
+            _positive("sqrt_beta", self.sqrt_beta, zero=True, words=f' or "{THEOREM}"')
+        for name in ("lipschitz", "gamma"):
+            _positive(name, getattr(self, name))
+        if self.gamma >= 1:
+            raise ConfigurationError(f"gamma is a probability and must be below 1, not {self.gamma!r}.")
+        if self.radius is not None:
+            _positive("radius", self.radius, zero=True)
+        _one_of("kernel", self.kernel, ("rbf", "matern"))
+        _one_of("boundary", self.boundary, ("clamp", "reflect", "none"))
+        if isinstance(self.bandwidth, str):
+            _one_of("bandwidth", self.bandwidth, ("rule-of-thumb", "silverman"))
+        else:
+            _positive("bandwidth", self.bandwidth)
+
+    def changed(self) -> dict[str, Any]:
+        """The settings that differ from the defaults."""
+        default = Settings()
+        return {
+            f.name: getattr(self, f.name)
+            for f in fields(self)
+            if getattr(self, f.name) != getattr(default, f.name)
+        }
+
+
+def _whole(name: str, value: object, least: int = 1, words: str = "") -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ConfigurationError(f"{name} must be a whole number of at least {least}{words}, not {value!r}.")
+
+
+def _positive(name: str, value: object, zero: bool = False, words: str = "") -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero):  # type: ignore[arg-type, operator]
+        kind = "0 or a positive" if zero else "a positive"
+        raise ConfigurationError(f"{name} must be {kind} number{words}, not {value!r}.")
+
+
+def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
+    if value not in known:
+        raise ConfigurationError(
+            f"{name} must be one of {', '.join(known)}, not {value!r}.{near_match(value, known)}"
+        )
+
+
+@dataclass(frozen=True)
+class Situation:
+    """What a method may look at: the surrogate, the contexts seen (t × Dc, unit box), the density, a seed."""
+
+    model: ProductGP
+    contexts: Tensor
+    kde: Kde | None
+    settings: Settings
+    seed: int
+
+    @property
+    def count(self) -> int:
+        """t, the number of observations."""
+        return len(self.contexts)
+
+    @property
+    def sqrt_beta(self) -> float:
+        """√β now."""
+        if self.settings.sqrt_beta == THEOREM:
+            return theorem_sqrt_beta(self.count, len(set(self.model.data.groups)), self.settings.lipschitz)
+        return float(self.settings.sqrt_beta)
+
+
+def theorem_sqrt_beta(t: int, dx: int, lipschitz: float = 1.0) -> float:
+    """sqrt(β_t), β_t = 2 log(t²/√(2π)) + 2Dx log(t² Dx a b r √π/2) (Theorems 1 and 2), at least 0."""
+    beta = 2 * math.log(t**2 / math.sqrt(2 * math.pi))
+    beta += 2 * dx * math.log(t**2 * dx * lipschitz * math.sqrt(math.pi) / 2)
+    return math.sqrt(max(beta, 0.0))
+
+
+def total_variation_radius(t: int, dc: int) -> float:
+    """δ_t = t^(-2/(4+Dc)) (paper, Section 4.1), a full L1 distance."""
+    return float(t ** (-2 / (4 + dc)))
+
+
+def mmd_radius(t: int, gamma: float = 0.1) -> float:
+    """ε_t = (2 + sqrt(2 log(1/γ)))/√t (Lemma 3 of Kirschner et al. 2020)."""
+    return (2 + math.sqrt(2 * math.log(1 / gamma))) / math.sqrt(t)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table."""
+
+    name: str
+    law: str
+    """How it sees the law of the context, in words."""
+    objective: str
+    """What it maximises, in words."""
+    build: Callable[[Situation], BoundAcquisition]
+    uses_context: bool = True
+
+
+def _kde_nodes(s: Situation) -> Any:
+    import torch
+
+    assert s.kde is not None
+    if s.settings.samples == DETERMINISTIC:
+        return s.kde.nodes(s.seed)
+    return s.kde.monte_carlo(int(s.settings.samples), torch.Generator().manual_seed(s.seed))
+
+
+def _sbo_kde(s: Situation) -> BoundAcquisition:
+    from windage.acquisition import Expectation
+
+    return Expectation(s.model, _kde_nodes(s), s.sqrt_beta)
+
+
+def _drbo_kde(s: Situation) -> BoundAcquisition:
+    from windage.acquisition import TotalVariation
+    from windage.density import sobol
+
+    dc = s.contexts.shape[1]
+    radius = s.settings.radius
+    radius = total_variation_radius(s.count, dc) if radius is None else radius
+    space = sobol(s.settings.space_points, dc, s.seed)
+    return TotalVariation(s.model, _kde_nodes(s), radius, space, s.sqrt_beta)
+
+
+def _kernel_ball(s: Situation, size: int) -> tuple[Any, float]:
+    from windage.density import grid
+
+    radius = s.settings.radius
+    radius = mmd_radius(s.count, s.settings.gamma) if radius is None else radius
+    return grid(s.contexts, s.settings.grid or size), radius
+
+
+def _drbo_mmd(s: Situation) -> BoundAcquisition:
+    from windage.acquisition import Mmd
+
+    nodes, radius = _kernel_ball(s, 100)
+    return Mmd(s.model, nodes, radius, s.sqrt_beta)
+
+
+def _minimax(s: Situation) -> BoundAcquisition:
+    from windage.acquisition import Minimax
+
+    nodes, radius = _kernel_ball(s, 1024)
+    return Minimax(s.model, nodes, radius, s.sqrt_beta)
+
+
+def _stableopt(s: Situation) -> BoundAcquisition:
+    from windage.acquisition import WorstCase
+    from windage.density import box
+
+    assert s.kde is not None
+    nodes = box(s.contexts, s.kde.lower, s.kde.upper, s.settings.space_points, s.seed)
+    return WorstCase(s.model, nodes, s.sqrt_beta)
+
+
+def _gp_ucb(s: Situation) -> BoundAcquisition:
+    import torch
+
+    from windage.acquisition import Expectation
+    from windage.density import Nodes
+
+    return Expectation(s.model, Nodes.equal(torch.zeros(1, 0, dtype=torch.double)), s.sqrt_beta)
+
+
+METHODS: Mapping[str, Method] = {
+    row.name: row
+    for row in (
+        Method("sbo-kde", "kernel density estimate", "the mean of the upper bound", _sbo_kde),
+        Method(
+            "drbo-kde",
+            "kernel density estimate",
+            "the worst mean within a total-variation distance",
+            _drbo_kde,
+        ),
+        Method("drbo-mmd", "counts on a grid", "the worst mean within an MMD distance", _drbo_mmd),
+        Method(
+            "drbo-mmd-minimax", "counts on a grid", "a quick approximation of drbo-mmd's worst mean", _minimax
+        ),
+        Method(
+            "stableopt", "a box around the contexts seen", "the worst value anywhere in the box", _stableopt
+        ),
+        Method("gp-ucb", "none: contexts count as noise", "the upper bound itself", _gp_ucb, uses_context=False),
+    )
+}
+
+
+def get_method(name: object) -> Method:
+    """The row of that name, or a ConfigurationError with the list."""
+    if isinstance(name, str) and name in METHODS:
+        return METHODS[name]
+    known = ", ".join(METHODS)
+    raise ConfigurationError(f"unknown method {name!r}; the methods are {known}.{near_match(name, METHODS)}")

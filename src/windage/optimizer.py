@@ -1,0 +1,410 @@
+"""Optimizer: ask, tell, recommend. The one stateful object of windage.
+
+Its state is a configuration, the observations, the pending trials, and the last fitted hyper-parameters (the
+warm start of the next fit). Every random number comes from the seed and the number of the trial, so the same
+seed and the same tells give the same asks, in any process, and looking (``recommend``, ``density``,
+``predict``) never changes what is asked next.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, overload
+
+import numpy as np
+import torch
+
+from windage import recommendation, state
+from windage.acquisition import ExpectedMean
+from windage.data import Observations, Outcome
+from windage.density import ContextDensity, Kde, sobol
+from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError
+from windage.maximize import from_uniform, maximize
+from windage.methods import Settings, Situation, get_method
+from windage.recommendation import Prediction, Recommendation
+from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number
+from windage.surrogate import Hyperparameters, ProductGP, Training, fit
+from windage.trial import Trial
+
+INITIAL = 10
+"""Decisions from the Sobol sequence before the model is asked (paper, Section 4)."""
+COLD_UNTIL, COLD_EVERY = 30, 10
+"""Fits also start from the prior up to so many observations, and then at every so many."""
+KNOWN_STARTS = 32
+"""How many of the best decisions so far are scored beside the raw samples."""
+_STREAMS = {"sobol": 0, "ask": 1, "pending": 2, "retry": 3, "recommend": 4, "density": 5}
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Sums in one order, whatever the machine: results are then equal in any process."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+class Optimizer:
+    """Chooses decisions whose outcome depends on contexts that are seen only afterwards.
+
+    Args:
+        decisions: names → ``Real``, ``Integer`` or ``Categorical``.
+        contexts: names → ``Real``, with bounds, one bound or none. May be left out with ``gp-ucb``.
+        method: a row of ``windage methods``.
+        direction: ``"maximize"`` or ``"minimize"`` the value.
+        seed: of everything random; None draws one.
+        initial: how many first decisions come from a Sobol sequence. None: 10, or a quarter of ``budget``
+            where that is less. History that was told counts towards it.
+        budget: how many decisions are planned, if known.
+        settings: see ``windage.methods.Settings``.
+    """
+
+    def __init__(
+        self,
+        decisions: Mapping[str, Parameter],
+        contexts: Mapping[str, Real] | None = None,
+        method: str = "sbo-kde",
+        direction: str = "maximize",
+        seed: int | None = None,
+        initial: int | None = None,
+        budget: int | None = None,
+        **settings: Any,
+    ) -> None:
+        self._decisions = DecisionSpace.of(decisions)
+        self._contexts = ContextSpace.of(contexts, self._decisions)
+        self._method = get_method(method)
+        if self._method.uses_context and not self._contexts.names:
+            raise ConfigurationError(
+                f"method {method!r} needs at least one context, such as contexts={{'demand': Real()}}; "
+                'without any, use method="gp-ucb".'
+            )
+        if direction not in ("maximize", "minimize"):
+            raise ConfigurationError(f'direction must be "maximize" or "minimize", not {direction!r}.')
+        self._direction = direction
+        self._seed = secrets.randbits(32) if seed is None else _count("seed", seed)
+        self._initial = _initial(initial, budget)
+        self._settings = Settings.of(settings)
+        self._observations = Observations()
+        self._pending: dict[int, dict[str, Value]] = {}
+        self._adopted: set[int] = set()  # pending trials restored from a dictionary: any copy may tell them
+        self._asked = 0
+        self._fits: dict[bool, tuple[int, Hyperparameters]] = {}
+        self._models: dict[bool, tuple[int, ProductGP]] = {}
+        self._study = secrets.token_hex(8)
+
+    def __repr__(self) -> str:
+        return (
+            f"Optimizer({self._method.name}, {self._direction} over {', '.join(self._decisions.names)}; "
+            f"{len(self._observations)} told, {len(self._pending)} pending)"
+        )
+
+    # ------------------------------------------------------------------ what is known
+
+    @property
+    def observations(self) -> Observations:
+        """Everything told so far, frozen."""
+        return self._observations
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials asked for and not told yet."""
+        return tuple(Trial(k, dict(d), self._study) for k, d in self._pending.items())
+
+    @property
+    def density(self) -> ContextDensity:
+        """The estimated density of the context."""
+        self._need_observations("the density of the context")
+        if not self._contexts.names:
+            raise ConfigurationError("this study has no contexts, so there is no density.")
+        kde = self._kde()
+        assert kde is not None
+        scale = self._contexts.scale(self._seen())
+        return ContextDensity(kde, scale, self._contexts.names, self._random("density", 0))
+
+    # ------------------------------------------------------------------ ask
+
+    @overload
+    def ask(self) -> Trial: ...
+    @overload
+    def ask(self, n: int) -> list[Trial]: ...
+    def ask(self, n: int | None = None) -> Trial | list[Trial]:
+        """The next decision, or a list of n. Each allows for those asked for and not told yet."""
+        if n is not None:
+            return [self.ask() for _ in range(_count("n", n))]
+        with _one_thread():
+            point = self._propose(self._asked)
+        decision = self._decisions.decode(point.numpy())
+        trial = Trial(self._asked, decision, self._study)
+        self._pending[trial.number] = dict(decision)
+        self._asked += 1
+        return trial
+
+    def _propose(self, index: int) -> torch.Tensor:
+        """A point of the decisions' unit box."""
+        count = len(self._observations)
+        if count == 0 and self._initial == 0:
+            raise NotEnoughDataError(
+                f"method {self._method.name!r} needs at least 1 observation before it can choose: "
+                "tell some history, or let initial be 1 or more."
+            )
+        waiting = torch.from_numpy(self._decisions.encode(list(self._pending.values())))
+        if count == 0 or count + len(waiting) < self._initial:
+            return self._sobol(index, waiting)
+        joint = self._method.uses_context
+        model = self._model(joint, keep=True)
+        known = model.data.x[model.data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
+        kde = self._kde()
+        if len(waiting):
+            model = model.extended(waiting, self._imagined(kde if joint else None))
+        seed = self._random("ask", index)
+        contexts = torch.from_numpy(self._unit_contexts())
+        acquisition = self._method.build(Situation(model, contexts, kde, self._settings, seed))
+        return maximize(
+            acquisition,
+            self._decisions.blocks,
+            self._settings.raw_samples,
+            self._settings.restarts,
+            seed,
+            extra=known,
+            avoid=waiting,
+        ).point
+
+    def _sobol(self, index: int, waiting: torch.Tensor) -> torch.Tensor:
+        """The next point of the first decisions; in a small discrete space, one that is not pending."""
+        blocks = self._decisions.blocks
+        engine = torch.quasirandom.SobolEngine(
+            len(blocks), scramble=True, seed=self._random("sobol", 0)
+        ).fast_forward(index)
+        more = sobol(256, len(blocks), self._random("retry", index))
+        points = from_uniform(torch.cat([engine.draw(1, dtype=torch.double), more]), blocks)
+        for point in points:
+            if not (waiting == point).all(dim=1).any():
+                return point
+        return points[0]
+
+    def _imagined(self, kde: Kde | None) -> torch.Tensor:
+        """A context for each pending trial, drawn from the density."""
+        if kde is None:
+            return torch.zeros(len(self._pending), 0, dtype=torch.double)
+        draws = [
+            kde.sample(1, torch.Generator().manual_seed(self._random("pending", k))) for k in self._pending
+        ]
+        return torch.cat(draws)
+
+    # ------------------------------------------------------------------ tell
+
+    def tell(
+        self,
+        trial: Trial | Mapping[str, Value],
+        context: Mapping[str, float] | None = None,
+        value: float | None = None,
+    ) -> None:
+        """What happened: the context that was met and the value that came out.
+
+        ``trial`` is one that was asked for, or a decision of your own (history). Nothing changes on an error.
+        """
+        if isinstance(trial, Trial):
+            decision: Mapping[str, Value] = self._check_trial(trial)
+        else:
+            decision = self._decisions.check(trial)
+        if context is None and self._contexts.names:
+            names = ", ".join(f"{name!r}: ..." for name in self._contexts.names)
+            raise InputError(f"the context is missing: give context={{{names}}}.")
+        met = self._contexts.check(context)
+        if value is None:
+            raise InputError("the value is missing: give value=..., what came out of this decision.")
+        outcome = number(value, "value")
+        self._observations = self._observations.add(decision, met, outcome)
+        if isinstance(trial, Trial):
+            self._drop(trial.number)
+
+    def cancel(self, trial: Trial) -> None:
+        """Forget a pending trial whose result will never come; it no longer holds its place."""
+        self._check_trial(trial)
+        self._drop(trial.number)
+
+    def _drop(self, index: int) -> None:
+        del self._pending[index]
+        self._adopted.discard(index)
+
+    def _check_trial(self, trial: Trial) -> dict[str, Value]:
+        decision = self._pending.get(trial.number)
+        own = trial.study == self._study
+        if decision is None and own and trial.number < self._asked:
+            raise TrialError(f"trial {trial.number} was told or cancelled already. Ask for a new one.")
+        if decision is None and trial.number in range(self._asked) and not own:
+            raise TrialError(
+                f"trial {trial.number} was told already here, or is of another optimizer. Tell its decision "
+                "as history: tell(trial.decision, ...)."
+            )
+        if decision is None or not (own or trial.number in self._adopted) or decision != dict(trial.decision):
+            raise TrialError(
+                f"trial {trial.number} is of another optimizer. Tell it there, or tell its decision as "
+                "history: tell(trial.decision, ...)."
+            )
+        return decision
+
+    # ------------------------------------------------------------------ recommend
+
+    def recommend(self) -> Recommendation:
+        """The decision with the best posterior mean of the expectation under the estimated density."""
+        self._need_observations("a recommendation")
+        with _one_thread():
+            model = self._model(bool(self._contexts.names))
+            nodes = recommendation.context_nodes(self._kde())
+            settings = self._settings
+            best = maximize(
+                ExpectedMean(model, nodes),
+                self._decisions.blocks,
+                settings.raw_samples,
+                settings.restarts,
+                self._random("recommend", 0),
+                extra=model.data.x,
+            )
+            decision = self._decisions.decode(best.point.numpy())
+            found = self.predict([decision])[0]
+        note = recommendation.weakness(self._observations, self._contexts.names)
+        return Recommendation(decision, found.expected, found.interval, found.worst_case, note)
+
+    @overload
+    def predict(self, decision: Mapping[str, Value]) -> Prediction: ...
+    @overload
+    def predict(self, decision: Sequence[Mapping[str, Value]]) -> list[Prediction]: ...
+    def predict(
+        self, decision: Mapping[str, Value] | Sequence[Mapping[str, Value]]
+    ) -> Prediction | list[Prediction]:
+        """What is to be expected of a decision of your own, or of each of a list of them."""
+        if isinstance(decision, Mapping):
+            return self.predict([decision])[0]
+        self._need_observations("a prediction")
+        checked = [self._decisions.check(d) for d in decision]
+        points = torch.from_numpy(self._decisions.encode(checked))
+        with _one_thread():
+            model = self._model(bool(self._contexts.names))
+            return recommendation.predict(model, self._kde(), self._outcome(), points, checked)
+
+    # ------------------------------------------------------------------ models
+
+    def _model(self, joint: bool, keep: bool = False) -> ProductGP:
+        """The GP fitted to all observations: on (x, c), or on x alone.
+
+        Only an ask keeps its fit as the next one's start, so that looking changes nothing.
+        """
+        count = len(self._observations)
+        cached = self._models.get(joint)
+        if cached is None or cached[0] != count:
+            data = self._training(joint)
+            last = self._fits.get(joint)
+            if last is not None and last[0] == count:
+                hyper = last[1]
+            else:
+                cold = count <= COLD_UNTIL or count % COLD_EVERY == 0
+                hyper = fit(data, () if last is None else (last[1],), cold)
+            cached = (count, ProductGP(data, hyper))
+            self._models[joint] = cached
+        if keep:
+            assert cached[1].hyperparameters is not None
+            self._fits[joint] = (count, cached[1].hyperparameters)
+        return cached[1]
+
+    def _training(self, joint: bool) -> Training:
+        values = np.array(self._observations.values)
+        groups = [i for i, b in enumerate(self._decisions.blocks) for _ in range(b.stop - b.start)]
+        contexts = self._unit_contexts()
+        return Training(
+            torch.from_numpy(self._decisions.encode(self._observations.decisions)),
+            torch.from_numpy(contexts if joint else contexts[:, :0]),
+            torch.from_numpy(self._outcome().standardise(values)),
+            tuple(groups),
+            self._settings.kernel,
+        )
+
+    def _outcome(self) -> Outcome:
+        return Outcome.of(np.array(self._observations.values), self._direction == "maximize")
+
+    def _seen(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        return self._observations.context_array(self._contexts.names)
+
+    def _unit_contexts(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        seen = self._seen()
+        return self._contexts.scale(seen).to_unit(seen)
+
+    def _kde(self) -> Kde | None:
+        if not self._contexts.names:
+            return None
+        scale = self._contexts.scale(self._seen())
+        return Kde.of(
+            torch.from_numpy(self._unit_contexts()),
+            self._settings.bandwidth,
+            self._settings.boundary,
+            torch.from_numpy(scale.lower),
+            torch.from_numpy(scale.upper),
+        )
+
+    def _random(self, stream: str, index: int) -> int:
+        """A seed of its own for each purpose and trial."""
+        return int(np.random.SeedSequence([self._seed, _STREAMS[stream], index]).generate_state(1)[0])
+
+    def _need_observations(self, what: str) -> None:
+        if not len(self._observations):
+            raise NotEnoughDataError(f"{what} needs at least 1 observation: tell one first.")
+
+    # ------------------------------------------------------------------ keeping
+
+    def to_dict(self) -> dict[str, Any]:
+        """The whole state as plain JSON values. ``from_dict`` continues exactly from it."""
+        return {
+            "format": state.FORMAT,
+            "decisions": state.space_to_dict(self._decisions.parameters),
+            "contexts": state.space_to_dict(self._contexts.parameters),
+            "method": self._method.name,
+            "direction": self._direction,
+            "seed": self._seed,
+            "initial": self._initial,
+            "settings": self._settings.changed(),
+            "observations": state.observations_to_list(self._observations),
+            "pending": [{"number": k, "decision": dict(d)} for k, d in self._pending.items()],
+            "asked": self._asked,
+            "fits": state.fits_to_dict(self._fits),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> Optimizer:
+        """An optimizer that continues exactly as the one that was saved."""
+        with state.reading(saved):
+            optimizer = cls(
+                state.space_from_dict(saved["decisions"]),
+                state.space_from_dict(saved["contexts"]),
+                saved["method"],
+                saved["direction"],
+                saved["seed"],
+                saved["initial"],
+                **saved["settings"],
+            )
+            for row in saved["observations"]:
+                optimizer.tell(row["decision"], row["context"], row["value"])
+            for row in saved["pending"]:
+                optimizer._pending[int(row["number"])] = optimizer._decisions.check(row["decision"])
+            optimizer._adopted = set(optimizer._pending)
+            optimizer._asked = _count("asked", saved["asked"])
+            optimizer._fits = state.fits_from_dict(saved["fits"])
+        return optimizer
+
+
+def _count(name: str, value: object) -> int:
+    """A whole number, 0 or more, or a ConfigurationError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
+        raise ConfigurationError(f"{name} must be a whole number, 0 or more, not {value!r}.")
+    return int(value)
+
+
+def _initial(initial: int | None, budget: int | None) -> int:
+    if initial is not None:
+        return _count("initial", initial)
+    if budget is None:
+        return INITIAL
+    return min(INITIAL, max(1, _count("budget", budget) // 4))

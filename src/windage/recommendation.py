@@ -1,0 +1,101 @@
+"""The recommendation: the decision with the best posterior mean of the expectation, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from windage.acquisition import ExpectedMean
+from windage.data import Observations, Outcome
+from windage.density import Kde, Nodes, sobol
+from windage.functionals import total_variation
+from windage.methods import total_variation_radius
+from windage.space import Value
+from windage.surrogate import NodePosterior, ProductGP
+
+NORMAL_95 = 1.959963984540054
+FEW = 5
+"""Below so many observations nothing said about the expectation deserves trust."""
+SPACE_POINTS = 1024
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is to be expected of a decision, in the user's units."""
+
+    decision: Mapping[str, Value]
+    expected: float
+    """The expected outcome under the estimated law of the context."""
+    interval: tuple[float, float]
+    """95 %: it counts what is unknown of the outcome and what is unknown of the law of the context."""
+    worst_case: float
+    """The expected outcome under the worst law within the total-variation radius δ_t of the estimate."""
+
+
+@dataclass(frozen=True)
+class Recommendation(Prediction):
+    """The decision that windage would take now."""
+
+    note: str = ""
+    """In words, when too little is known; else empty."""
+
+
+def context_nodes(kde: Kde | None) -> Nodes:
+    """Deterministic nodes of the law; a single empty node where there is no context."""
+    return Nodes.equal(torch.zeros(1, 0, dtype=torch.double)) if kde is None else kde.nodes()
+
+
+def predict(
+    model: ProductGP,
+    kde: Kde | None,
+    outcome: Outcome,
+    points: Tensor,
+    decisions: list[dict[str, Value]],
+) -> list[Prediction]:
+    """The expectation at decisions, given as points of the unit box too (n × d).
+
+    Its variance is σ_F² of the GP (math.md Section 5) plus that of a mean over as many contexts as were seen,
+    Var_c[μ(x, c)] / t, because the law is estimated too.
+    """
+    with torch.no_grad():
+        mean, variance = ExpectedMean(model, context_nodes(kde)).posterior(points)
+        worst = mean
+        if kde is not None:
+            spread, worst = _context_moments(model, kde, points)
+            variance = variance + spread / len(kde.centres)
+    reach = NORMAL_95 * variance.sqrt()
+    columns = [outcome.restore(v.numpy()) for v in (mean, mean - reach, mean + reach, worst)]
+    return [
+        Prediction(decision, float(e), (float(min(a, b)), float(max(a, b))), float(w))
+        for decision, e, a, b, w in zip(decisions, *columns, strict=True)
+    ]
+
+
+def _context_moments(model: ProductGP, kde: Kde, points: Tensor) -> tuple[Tensor, Tensor]:
+    """Var_c[μ(x, c)] and the total-variation worst case of μ, n each."""
+    nodes, dc = context_nodes(kde), kde.centres.shape[1]
+    count = len(nodes.weights)
+    posterior = NodePosterior(model, torch.cat([nodes.points, sobol(SPACE_POINTS, dc, 0)]))
+    values = torch.cat([posterior(part)[0] for part in points.split(posterior.chunk)])
+    inner, space = values[:, :count], values[:, count:]
+    spread = (inner - (inner @ nodes.weights)[:, None]).square() @ nodes.weights
+    radius = total_variation_radius(len(kde.centres), dc)
+    return spread, total_variation(inner, nodes.weights, radius, space.min(1).values)
+
+
+def weakness(observations: Observations, names: tuple[str, ...]) -> str:
+    """In words, what makes a recommendation weak; empty if nothing does."""
+    count = len(observations)
+    if count < FEW:
+        known = "1 observation is" if count == 1 else f"{count} observations are"
+        return f"Only {known} known: this is hardly more than a guess. Tell some more."
+    words = []
+    if len(set(observations.values)) == 1:
+        words.append("All outcomes told so far are equal: nothing yet speaks for one decision over another.")
+    if names and (np.ptp(observations.context_array(names), axis=0) == 0).all():
+        words.append("All contexts told so far are equal: what happens under other conditions is unknown.")
+    return " ".join(words)

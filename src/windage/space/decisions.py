@@ -1,0 +1,124 @@
+"""The decisions of a study, and their coding as points of a unit box.
+
+One coordinate for a real or an integer, k coordinates (a scaled one-hot vector) for a categorical with k
+choices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from windage.errors import ConfigurationError
+from windage.space.parameters import (
+    Array,
+    Categorical,
+    Integer,
+    Parameter,
+    Real,
+    Value,
+    check_names,
+    check_space,
+)
+
+ONE_HOT = math.sqrt(0.5)
+"""Height of a one-hot coordinate: two different choices are then at distance 1."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """The coordinates of one decision in the unit box. ``levels``: 0 for a real, else the number of values."""
+
+    start: int
+    stop: int
+    levels: int
+    categorical: bool
+
+
+@dataclass(frozen=True)
+class DecisionSpace:
+    """The decisions by name, and their coding as points of a unit box."""
+
+    parameters: Mapping[str, Parameter]
+
+    @classmethod
+    def of(cls, decisions: object) -> DecisionSpace:
+        """The checked space, or a ConfigurationError."""
+        parameters = check_space(decisions, "decision", (Real, Integer, Categorical))
+        if not parameters:
+            raise ConfigurationError(
+                "there are no decisions: give at least one, such as {'stock': Real(0, 1)}."
+            )
+        for name, parameter in parameters.items():
+            if isinstance(parameter, Real):
+                if parameter.low is None or parameter.high is None:
+                    raise ConfigurationError(f"decision {name!r} needs both bounds: Real(low, high).")
+                if parameter.outside != "error":
+                    raise ConfigurationError(
+                        f'decision {name!r}: outside="clip" is for contexts; leave it out.'
+                    )
+        return cls(parameters)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in the user's order."""
+        return tuple(self.parameters)
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """Where each decision lies in the unit box."""
+        blocks: list[Block] = []
+        start = 0
+        for parameter in self.parameters.values():
+            if isinstance(parameter, Categorical):
+                width, levels = len(parameter.choices), len(parameter.choices)
+            else:
+                width = 1
+                levels = parameter.high - parameter.low + 1 if isinstance(parameter, Integer) else 0
+            blocks.append(Block(start, start + width, levels, isinstance(parameter, Categorical)))
+            start += width
+        return tuple(blocks)
+
+    def check(self, decision: object) -> dict[str, Value]:
+        """The decision in the user's order and types, or an InputError."""
+        given = check_names(decision, self.names, "decision")
+        return {name: p.check(given[name], f"decision {name!r}") for name, p in self.parameters.items()}
+
+    def encode(self, decisions: Sequence[Mapping[str, Value]]) -> Array:
+        """Points of the unit box, n × d."""
+        points = np.zeros((len(decisions), self.blocks[-1].stop))
+        for (name, parameter), block in zip(self.parameters.items(), self.blocks, strict=True):
+            column = [decision[name] for decision in decisions]
+            if isinstance(parameter, Categorical):
+                for row, choice in enumerate(column):
+                    points[row, block.start + parameter.choices.index(choice)] = ONE_HOT
+            else:
+                values = np.asarray(column, dtype=float)
+                low, high = _ends(parameter)
+                warped = parameter.warp(values) if isinstance(parameter, Real) else values
+                points[:, block.start] = np.clip((warped - low) / (high - low), 0, 1)
+        return points
+
+    def decode(self, point: Array) -> dict[str, Value]:
+        """The decision at a point of the unit box (the nearest one, for integers and choices)."""
+        decision: dict[str, Value] = {}
+        for (name, parameter), block in zip(self.parameters.items(), self.blocks, strict=True):
+            if isinstance(parameter, Categorical):
+                decision[name] = parameter.choices[int(np.argmax(point[block.start : block.stop]))]
+                continue
+            low, high = _ends(parameter)
+            warped = np.asarray(low + (high - low) * float(np.clip(point[block.start], 0, 1)))
+            if isinstance(parameter, Integer):
+                decision[name] = round(float(warped))
+            else:
+                decision[name] = float(parameter.unwarp(warped))
+        return decision
+
+
+def _ends(parameter: Real | Integer) -> tuple[float, float]:
+    if isinstance(parameter, Integer):
+        return float(parameter.low), float(parameter.high)
+    return parameter.box(np.empty(0))

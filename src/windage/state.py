@@ -1,0 +1,83 @@
+"""An optimizer's state as plain JSON values, and back. The one place that knows the format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from windage.data import Observations
+from windage.errors import ConfigurationError, WindageError
+from windage.space import Categorical, Integer, Parameter, Real
+from windage.surrogate import Hyperparameters
+
+FORMAT = 1
+_KINDS: dict[str, type[Real] | type[Integer] | type[Categorical]] = {
+    "real": Real,
+    "integer": Integer,
+    "categorical": Categorical,
+}
+
+
+@contextmanager
+def reading(saved: object) -> Iterator[None]:
+    """Any fault of what was saved becomes one ConfigurationError that says where."""
+    if not isinstance(saved, Mapping) or saved.get("format") != FORMAT:
+        raise ConfigurationError(
+            f"this is not a saved optimizer of format {FORMAT}: give what Optimizer.to_dict() returned."
+        )
+    try:
+        yield
+    except KeyError as error:
+        raise ConfigurationError(f"the saved optimizer lacks {error}: it is not complete.") from error
+    except WindageError as error:
+        raise ConfigurationError(f"the saved optimizer is damaged: {error}") from error
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ConfigurationError(f"the saved optimizer is damaged ({error}).") from error
+
+
+def space_to_dict(parameters: Mapping[str, Parameter]) -> list[dict[str, Any]]:
+    """Parameters in order; a list, because some JSON writers sort the keys of an object."""
+    rows = []
+    for name, parameter in parameters.items():
+        kind = next(k for k, cls in _KINDS.items() if isinstance(parameter, cls))
+        fields = asdict(parameter)
+        if isinstance(parameter, Categorical):
+            fields = {"choices": list(parameter.choices)}
+        rows.append({"name": name, "kind": kind, **fields})
+    return rows
+
+
+def space_from_dict(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """The inverse of ``space_to_dict``."""
+    return {
+        row["name"]: _KINDS[row["kind"]](**{k: v for k, v in row.items() if k not in ("name", "kind")})
+        for row in rows
+    }
+
+
+def observations_to_list(observations: Observations) -> list[dict[str, Any]]:
+    """One object an observation."""
+    rows = zip(observations.decisions, observations.contexts, observations.values, strict=True)
+    return [{"decision": dict(d), "context": dict(c), "value": v} for d, c, v in rows]
+
+
+def fits_to_dict(fits: Mapping[bool, tuple[int, Hyperparameters]]) -> dict[str, Any]:
+    """The last fitted hyper-parameters: of the GP on (x, c) and of that on x alone."""
+    names = {True: "joint", False: "decisions"}
+    plain = {}
+    for joint, (count, hyper) in fits.items():
+        row = asdict(hyper)
+        plain[names[joint]] = {"count": count, **row, "x": list(hyper.x), "c": list(hyper.c)}
+    return plain
+
+
+def fits_from_dict(saved: Mapping[str, Any]) -> dict[bool, tuple[int, Hyperparameters]]:
+    """The inverse of ``fits_to_dict``."""
+    fits = {}
+    for name, row in saved.items():
+        numbers = {key: float(row[key]) for key in ("noise", "mean", "log_posterior")}
+        hyper = Hyperparameters(tuple(map(float, row["x"])), tuple(map(float, row["c"])), **numbers)
+        fits[name == "joint"] = (int(row["count"]), hyper)
+    return fits
