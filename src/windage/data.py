@@ -26,9 +26,7 @@ class Observations:
     def __len__(self) -> int:
         return len(self.values)
 
-    def add(
-        self, decision: Mapping[str, Value], context: Mapping[str, float], value: float
-    ) -> Observations:
+    def add(self, decision: Mapping[str, Value], context: Mapping[str, float], value: float) -> Observations:
         """A new record with one observation more."""
         return Observations(
             (*self.decisions, dict(decision)), (*self.contexts, dict(context)), (*self.values, value)

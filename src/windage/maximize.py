@@ -130,7 +130,7 @@ class _Climbers:
         self._turn(again)
 
     def _turn(self, rows: Tensor) -> None:
-        """H·g on the coordinates free to move; the gradient where that does not ascend. Leave at a maximum."""
+        """H·g on the coordinates free to move, or the gradient if that does not ascend; leave at a top."""
         x, g, low, high = self.x[rows], self.g[rows], self.lower[rows], self.upper[rows]
         free = ~(((x <= low) & (g <= 0)) | ((x >= high) & (g >= 0)))
         masked = torch.where(free, g, 0.0)

@@ -252,7 +252,9 @@ METHODS: Mapping[str, Method] = {
         Method(
             "stableopt", "a box around the contexts seen", "the worst value anywhere in the box", _stableopt
         ),
-        Method("gp-ucb", "none: contexts count as noise", "the upper bound itself", _gp_ucb, uses_context=False),
+        Method(
+            "gp-ucb", "none: contexts count as noise", "the upper bound itself", _gp_ucb, uses_context=False
+        ),
     )
 }
 

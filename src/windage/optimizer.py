@@ -176,15 +176,11 @@ class Optimizer:
     def _sobol(self, index: int, waiting: torch.Tensor) -> torch.Tensor:
         """The next point of the first decisions; in a small discrete space, one that is not pending."""
         blocks = self._decisions.blocks
-        engine = torch.quasirandom.SobolEngine(
-            len(blocks), scramble=True, seed=self._random("sobol", 0)
-        ).fast_forward(index)
+        first = sobol(1, len(blocks), self._random("sobol", 0), skip=index)
         more = sobol(256, len(blocks), self._random("retry", index))
-        points = from_uniform(torch.cat([engine.draw(1, dtype=torch.double), more]), blocks)
-        for point in points:
-            if not (waiting == point).all(dim=1).any():
-                return point
-        return points[0]
+        points = from_uniform(torch.cat([first, more]), blocks)
+        taken = (points[:, None, :] == waiting).all(dim=2).any(dim=1)
+        return points[int(taken.int().argmin())]  # the first that is free, or simply the first
 
     def _imagined(self, kde: Kde | None) -> torch.Tensor:
         """A context for each pending trial, drawn from the density."""

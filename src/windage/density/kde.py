@@ -34,7 +34,8 @@ def rule_of_thumb(contexts: Tensor) -> Tensor:
     """h_d = (4 / ((Dc+2)·n))^(1/(Dc+4)) σ̂_d (paper, Section 4.1), with the deviation of ddof 0."""
     dimensions = contexts.shape[1]
     factor = (4 / ((dimensions + 2) * len(contexts))) ** (1 / (dimensions + 4))
-    return factor * contexts.std(0, correction=0)
+    width: Tensor = factor * contexts.std(0, correction=0)
+    return width
 
 
 def silverman(contexts: Tensor) -> Tensor:
@@ -43,7 +44,8 @@ def silverman(contexts: Tensor) -> Tensor:
     deviation = contexts.std(0, correction=0)
     spread = (quartiles[1] - quartiles[0]) / 1.34
     scale = torch.where(spread > 0, torch.minimum(deviation, spread), deviation)
-    return 0.9 * scale * len(contexts) ** (-1 / (contexts.shape[1] + 4))
+    width: Tensor = 0.9 * scale * len(contexts) ** (-1 / (contexts.shape[1] + 4))
+    return width
 
 
 @dataclass(frozen=True)
@@ -150,12 +152,12 @@ class Kde:
         return Nodes(points[keep], weights / weights.sum())
 
     def _axis(self, d: int, count: int) -> tuple[Tensor, Tensor]:
-        """Positions of the cells of one dimension, and the mass that each centre's kernel gives them, n × cells.
+        """Positions of the cells of one dimension, and each centre's mass in them, n × cells.
 
         A clamped bound is a position of its own that holds the kernel's tail beyond it.
         """
         h, centre = self.bandwidth[d], self.centres[:, d]
-        reach = 5 * h
+        reach = 4 * h
         low, high = centre.min() - reach, centre.max() + reach
         if self.boundary != "none":
             low, high = torch.maximum(low, self.lower[d]), torch.minimum(high, self.upper[d])

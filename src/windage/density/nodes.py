@@ -22,11 +22,13 @@ class Nodes:
         return cls(points, torch.full((len(points),), 1 / len(points), dtype=points.dtype))
 
 
-def sobol(count: int, dimensions: int, seed: int) -> Tensor:
-    """The first points of a scrambled Sobol sequence in the unit box, count × dimensions."""
+def sobol(count: int, dimensions: int, seed: int, skip: int = 0) -> Tensor:
+    """Points of a scrambled Sobol sequence in the unit box after the first ``skip``, count × dimensions."""
     if dimensions == 0:
         return torch.zeros(count, 0, dtype=torch.double)
-    return SobolEngine(dimensions, scramble=True, seed=seed).draw(count, dtype=torch.double)
+    engine = SobolEngine(dimensions, scramble=True, seed=seed).fast_forward(skip)
+    points: Tensor = engine.draw(count, dtype=torch.double)
+    return points
 
 
 def sobol_box(low: Tensor, high: Tensor, count: int, seed: int) -> Nodes:

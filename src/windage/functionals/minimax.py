@@ -18,7 +18,7 @@ def minimax(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> T
     Args:
         values: g at the nodes, ``... × n``.
         weights: the reference law ŵ, ``n``.
-        factor: A of ``windage.surrogate.kernel_factor``, ``r × n``: the kernel matrix is AᵀA, with unit diagonal.
+        factor: A of ``windage.surrogate.kernel_factor``, ``r × n``.
         radius: ε ≥ 0.
 
     Returns:
@@ -52,4 +52,5 @@ def _sensitivity(values: Tensor, factor: Tensor) -> Tensor:
     centred = values - values.mean(dim=-1, keepdim=True)  # the form ignores constants; this keeps digits
     ones = precision(values.new_ones(values.shape[-1]))
     quadratic = torch.linalg.vecdot(precision(centred), centred) - (centred @ ones).square() / ones.sum()
-    return quadratic.clamp_min(1e-30).sqrt()
+    root: Tensor = quadratic.clamp_min(1e-30).sqrt()
+    return root

@@ -1,4 +1,4 @@
-"""The worst expectation in an MMD ball (math.md 4.3; Kirschner et al. 2020, Eq. 8), all decisions in one batch.
+"""The worst expectation in an MMD ball (math.md 4.3; Kirschner et al. 2020, Eq. 8), in one batch.
 
     min_w { Σ_m w_m g_m :  w ≥ 0,  Σ w = 1,  ‖A(w - ŵ)‖ ≤ ε },     kernel matrix = AᵀA, A of r × n
 
@@ -36,7 +36,8 @@ def mmd(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tenso
     """
     with torch.no_grad():
         worst = mmd_weights(values.reshape(-1, values.shape[-1]), weights, factor, radius)
-    return torch.linalg.vecdot(worst.view_as(values), values)
+    least: Tensor = torch.linalg.vecdot(worst.view_as(values), values)
+    return least
 
 
 def mmd_weights(values: Tensor, weights: Tensor, factor: Tensor, radius: float, gap: float = GAP) -> Tensor:

@@ -12,9 +12,7 @@ import torch
 from torch import Tensor
 
 
-def total_variation_weights(
-    values: Tensor, weights: Tensor, radius: float | Tensor
-) -> tuple[Tensor, Tensor]:
+def total_variation_weights(values: Tensor, weights: Tensor, radius: float | Tensor) -> tuple[Tensor, Tensor]:
     """What is left of the weights when radius/2 of probability is taken from the highest values.
 
     Args:
@@ -68,4 +66,5 @@ def total_variation(
         lowest = torch.minimum(floor, lowest)
     with torch.no_grad():
         left, moved = total_variation_weights(values, weights, radius)
-    return torch.linalg.vecdot(left, values) + moved * lowest
+    worst: Tensor = torch.linalg.vecdot(left, values) + moved * lowest
+    return worst

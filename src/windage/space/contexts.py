@@ -1,4 +1,4 @@
-"""The contexts of a study, and their scaling to a unit box; without bounds, the box is made of what was seen."""
+"""The contexts of a study, and their scaling to a unit box (without bounds, of what was seen)."""
 
 from __future__ import annotations
 

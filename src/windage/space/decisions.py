@@ -30,7 +30,7 @@ ONE_HOT = math.sqrt(0.5)
 
 @dataclass(frozen=True)
 class Block:
-    """The coordinates of one decision in the unit box. ``levels``: 0 for a real, else the number of values."""
+    """The coordinates of one decision in the unit box. ``levels``: 0 for a real, else how many values."""
 
     start: int
     stop: int

@@ -222,7 +222,7 @@ def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str
     """The parameters of a space by name, or a ConfigurationError."""
     if not isinstance(space, Mapping):
         raise ConfigurationError(
-            f"{kind}s must be a dictionary from names to spaces, such as {{'demand': Real(0, 1)}}, not {space!r}."
+            f"{kind}s must be a dictionary from names to spaces: {{'demand': Real(0, 1)}}, not {space!r}."
         )
     words = " or ".join(cls.__name__ for cls in allowed)
     for name, parameter in space.items():

@@ -39,7 +39,7 @@ class Hyperparameters:
 
 @dataclass(frozen=True)
 class Training:
-    """What the fit sees: points of the unit boxes, standardised outcomes, and which coordinates share a scale."""
+    """Points of the unit boxes, standardised outcomes, and which coordinates of x share a lengthscale."""
 
     x: Tensor
     c: Tensor
@@ -75,7 +75,8 @@ class LogPosterior:
         lengthscale = self.loc - kernels.LENGTHSCALE_SCALE**2
         noise = kernels.NOISE_LOC - kernels.NOISE_SCALE**2
         floor = [math.log(kernels.MIN_LENGTHSCALE)] * self.size + [math.log(kernels.MIN_NOISE)]
-        return np.maximum(np.array([lengthscale] * self.size + [noise]), floor)
+        start: Array = np.maximum(np.array([lengthscale] * self.size + [noise]), floor)
+        return start
 
     def bounds(self) -> list[tuple[float, float]]:
         """The bounds of θ."""

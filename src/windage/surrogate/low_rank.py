@@ -38,4 +38,5 @@ def kernel_factor(kernel: Tensor, tolerance: float = 1e-10) -> Tensor:
     basis = torch.eye(len(kernel), dtype=kernel.dtype) if found is None else found[0]
     eigenvalues, vectors = torch.linalg.eigh(basis.mT @ kernel @ basis)
     keep = eigenvalues > tolerance * eigenvalues[-1]
-    return eigenvalues[keep].sqrt()[:, None] * (basis @ vectors[:, keep]).mT
+    factor: Tensor = eigenvalues[keep].sqrt()[:, None] * (basis @ vectors[:, keep]).mT
+    return factor

@@ -63,7 +63,7 @@ class _KernelRow(torch.autograd.Function):
         return k.clone()
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad_k: Tensor) -> tuple[Tensor, None]:
         x, h = ctx.saved_tensors
         return ctx.side.backward(x, h, grad_k), None
@@ -85,7 +85,7 @@ class _LowRankMoments(torch.autograd.Function):
         return mean, variance
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Tensor, None]:
         x, h, g = ctx.saved_tensors
         at = ctx.at
@@ -111,7 +111,7 @@ class _DenseMoments(torch.autograd.Function):
         return mean, variance
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Tensor, None]:
         x, h, solved = ctx.saved_tensors
         at = ctx.at
@@ -150,7 +150,7 @@ class NodePosterior:
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the standardised outcome at x × nodes; differentiable once in x."""
         form = _LowRankMoments if self.factors is not None else _DenseMoments
-        mean, variance = form.apply(x, self)
+        mean, variance = form.apply(x, self)  # type: ignore[no-untyped-call]
         return mean, variance
 
 
@@ -169,7 +169,7 @@ class ExpectationPosterior:
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """μ_F and σ_F² of the standardised outcome, B each; differentiable once in x."""
-        k = _KernelRow.apply(x, self.side) * self.z
+        k = _KernelRow.apply(x, self.side) * self.z  # type: ignore[no-untyped-call]
         mean = self.model.mean + k @ self.model.alpha
         variance = self.v0 - torch.linalg.vecdot(k @ self.model.precision, k)
         return mean, variance.clamp_min(0)

@@ -1,0 +1,120 @@
+"""Slow, obvious forms of everything that windage does fast. The tests compare with these."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import torch
+from scipy.optimize import linprog
+from scipy.stats import gaussian_kde
+from torch import Tensor
+
+from windage.surrogate import ProductGP, Training, fit
+
+
+def tiled_moments(model: ProductGP, x: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
+    """BoTorch's posterior on the tiled x × c, B × M each, with autograd's gradients."""
+    b, m = len(x), len(nodes)
+    pairs = torch.cat([x[:, None, :].expand(b, m, -1), nodes[None].expand(b, m, -1)], dim=2)
+    posterior = model.posterior(pairs.reshape(b * m, 1, -1))
+    return posterior.mean.reshape(b, m), posterior.variance.reshape(b, m)
+
+
+def tiled_expectation(model: ProductGP, x: Tensor, nodes: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and variance of Σ_m w_m f(x, c_m) from BoTorch's joint covariance over the nodes."""
+    means, variances = [], []
+    for point in x:
+        pairs = torch.cat([point.expand(len(nodes), -1), nodes], dim=1)
+        joint = model.posterior(pairs).distribution
+        means.append(weights @ joint.mean)
+        variances.append(weights @ joint.covariance_matrix @ weights)
+    return torch.stack(means), torch.stack(variances)
+
+
+def total_variation_primal(values, weights, radius, floor) -> float:
+    """min Σ q_m g_m + q_0 floor over laws q with Σ|q_m - w_m| + q_0 ≤ radius, as a linear programme.
+
+    Variables: q (M), q_0, and the absolute differences a (M).
+    """
+    m = len(values)
+    eye = np.eye(m)
+    zero = np.zeros((m, 1))
+    above = np.hstack([eye, zero, -eye])  # q - w ≤ a
+    below = np.hstack([-eye, zero, -eye])  # w - q ≤ a
+    budget = np.concatenate([np.zeros(m), [1.0], np.ones(m)])
+    result = linprog(
+        np.concatenate([values, [floor], np.zeros(m)]),
+        A_ub=np.vstack([above, below, budget]),
+        b_ub=np.concatenate([weights, -weights, [radius]]),
+        A_eq=np.concatenate([np.ones(m + 1), np.zeros(m)])[None],
+        b_eq=[1.0],
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    assert result.success, result.message
+    return float(result.fun)
+
+
+def total_variation_dual(values, weights, radius, floor) -> float:
+    """The paper's Proposition 2: max over (α, β) of E[-β - δα + min(g + β, α)], α ≥ 0, α + β ≥ -inf g."""
+    alpha, beta = cp.Variable(), cp.Variable()
+    inner = cp.sum(cp.multiply(weights, cp.minimum(values + beta, alpha)))
+    problem = cp.Problem(
+        cp.Maximize(-beta - radius * alpha + inner), [alpha >= 0, alpha + beta >= -floor]
+    )
+    problem.solve(
+        solver=cp.HIGHS, primal_feasibility_tolerance=1e-10, dual_feasibility_tolerance=1e-10
+    )  # a linear programme: the simplex method is exact
+    return float(problem.value)
+
+
+def mmd_ball(values, weights, factor, radius) -> float:
+    """min w·g over the simplex with ‖A(w - ŵ)‖ ≤ ε."""
+    w = cp.Variable(len(values))
+    problem = cp.Problem(
+        cp.Minimize(values @ w), [w >= 0, cp.sum(w) == 1, cp.norm(factor @ (w - weights)) <= radius]
+    )
+    problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9)
+    return float(problem.value)
+
+
+def minimax_formula(values, weights, kernel, radius, jitter=1e-3) -> float:
+    """Tay et al. (2022) for one decision, from the n × n kernel matrix and its inverse."""
+    n = len(values)
+    mean, lowest, where = weights @ values, values.min(), values.argmin()
+    corner = np.eye(n)[where] - weights
+    epsilon_star = np.sqrt(corner @ kernel @ corner)
+    inverse = np.linalg.inv(kernel + jitter * np.eye(n))
+    one = np.ones(n)
+    chord = (lowest - mean) / epsilon_star
+    slope = -np.sqrt(values @ inverse @ values - (values @ inverse @ one) ** 2 / (one @ inverse @ one))
+    slope = min(slope, chord)
+    turn = (lowest - mean) / slope
+    if radius < turn:
+        return float(mean + radius * (chord + slope) / 2)
+    if radius < epsilon_star:
+        return float((mean + radius * chord + lowest) / 2)
+    return float(lowest)
+
+
+def scipy_kde(contexts: np.ndarray, bandwidth: float) -> gaussian_kde:
+    """scipy's one-dimensional KDE with a given bandwidth (it wants it as a multiple of the deviation)."""
+    return gaussian_kde(contexts, bw_method=bandwidth / contexts.std(ddof=1))
+
+
+def random_training(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05) -> Training:
+    """Standardised data from a smooth function with noise."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.rand(t, dx, generator=generator, dtype=torch.double)
+    c = torch.rand(t, dc, generator=generator, dtype=torch.double)
+    z = torch.cat([x, c], dim=1)
+    y = torch.sin(5 * z).sum(1) + (z[:, 0] - 0.4) * z[:, -1] * 3
+    y = y + noise * torch.randn(t, generator=generator, dtype=torch.double)
+    y = (y - y.mean()) / (y.std() if t > 1 else 1.0)
+    return Training(x, c, y, tuple(range(dx)), kernel)
+
+
+def fitted(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05) -> ProductGP:
+    """A GP fitted to ``random_training``."""
+    data = random_training(t, dx, dc, seed, kernel, noise)
+    return ProductGP(data, fit(data))

@@ -1,0 +1,157 @@
+"""Laws of the context against scipy and brute force."""
+
+import math
+
+import numpy as np
+import pytest
+import reference
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windage.density import Kde, box, empirical, grid, sobol, sobol_box
+from windage.density.kde import rule_of_thumb, silverman
+
+ZERO, ONE = torch.zeros(1, dtype=torch.double), torch.ones(1, dtype=torch.double)
+
+
+def contexts(count: int, dimensions: int, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return (0.5 + 0.2 * torch.randn(count, dimensions, generator=generator, dtype=torch.double)).clamp(0, 1)
+
+
+def test_rule_of_thumb_as_in_the_paper():
+    c = contexts(50, 2, 0)
+    expected = (4 / (4 * 50)) ** (1 / 6) * c.numpy().std(axis=0)
+    assert np.allclose(rule_of_thumb(c).numpy(), expected)
+
+
+def test_silverman_resists_an_outlier():
+    c = torch.cat([contexts(50, 1, 0), torch.tensor([[1e4]], dtype=torch.double)])
+    assert silverman(c)[0] < 0.2 < rule_of_thumb(c)[0]
+
+
+@given(st.integers(2, 80), st.integers(0, 999))
+def test_pdf_equals_scipy_in_one_dimension(count, seed):
+    c = contexts(count, 1, seed)
+    at = np.linspace(-0.5, 1.5, 41)
+    kde = Kde.of(c, boundary="none")
+    theirs = reference.scipy_kde(c.numpy()[:, 0], float(kde.bandwidth[0]))(at)
+    assert np.allclose(kde.pdf(torch.tensor(at)[:, None]).numpy(), theirs, rtol=1e-9)
+
+
+def test_pdf_in_two_dimensions_is_the_product_kernel():
+    c = contexts(20, 2, 1)
+    kde = Kde.of(c, boundary="none")
+    at = contexts(7, 2, 2)
+    h = kde.bandwidth.numpy()
+    scaled = (at.numpy()[:, None, :] - c.numpy()) / h
+    plain = np.exp(-0.5 * (scaled**2).sum(2)).mean(1) / (2 * math.pi * h.prod())
+    assert np.allclose(kde.pdf(at).numpy(), plain)
+
+
+@pytest.mark.parametrize("boundary", ["clamp", "reflect", "none"])
+def test_samples_follow_the_density(boundary):
+    """Mean, deviation and the mass of intervals, of draws against nodes, which are exact."""
+    kde = Kde.of(contexts(30, 1, 4), boundary=boundary, lower=ZERO, upper=ONE)
+    draws = kde.sample(200_000, torch.Generator().manual_seed(0))[:, 0]
+    nodes = kde.nodes()
+    mean = float(nodes.weights @ nodes.points[:, 0])
+    assert float(draws.mean()) == pytest.approx(mean, abs=2e-3)
+    second = float(nodes.weights @ nodes.points[:, 0].square())
+    assert float(draws.square().mean()) == pytest.approx(second, abs=2e-3)
+    if boundary != "none":
+        assert draws.min() >= 0
+        assert draws.max() <= 1
+
+
+def test_reflection_keeps_all_mass_inside_and_clamping_puts_atoms_on_the_bounds():
+    c = torch.rand(40, 1, generator=torch.Generator().manual_seed(1), dtype=torch.double)
+    line = torch.linspace(0, 1, 20_001, dtype=torch.double)[:, None]
+    reflected = Kde.of(c, boundary="reflect", lower=ZERO, upper=ONE)
+    assert float(reflected.pdf(line).mean()) == pytest.approx(1.0, abs=1e-3)
+    clamped = Kde.of(c, lower=ZERO, upper=ONE)
+    nodes = clamped.nodes()
+    atoms = float(nodes.weights[nodes.points[:, 0] == 0] + nodes.weights[nodes.points[:, 0] == 1].sum())
+    assert atoms > 0.01
+    assert float(clamped.pdf(line).mean()) == pytest.approx(1.0 - atoms, abs=1e-3)
+    assert float(clamped.pdf(torch.tensor([[1.5]], dtype=torch.double))) == 0
+
+
+@pytest.mark.parametrize(("dimensions", "tolerance"), [(1, 2e-4), (2, 5e-3), (3, 2e-2), (4, 2e-2)])
+@pytest.mark.parametrize("boundary", ["clamp", "reflect", "none"])
+def test_deterministic_nodes_integrate_better_than_the_papers_draws(dimensions, tolerance, boundary):
+    low, high = torch.zeros(dimensions).double(), torch.ones(dimensions).double()
+    kde = Kde.of(contexts(40, dimensions, 2), boundary=boundary, lower=low, upper=high)
+
+    def g(c: torch.Tensor) -> torch.Tensor:
+        return torch.sin(6 * c).sum(1) + c.prod(1)
+
+    exact = float(g(kde.sample(2_000_000, torch.Generator().manual_seed(9))).mean())
+    nodes = kde.nodes()
+    assert float(nodes.weights.sum()) == pytest.approx(1.0, abs=1e-12)
+    error = abs(float(nodes.weights @ g(nodes.points)) - exact)
+    assert error < tolerance + 1e-3  # the reference itself is known to about 1e-3
+    draws = [
+        abs(float(g(kde.monte_carlo(1024, torch.Generator().manual_seed(s)).points).mean()) - exact)
+        for s in range(40)
+    ]
+    assert error < np.sqrt(np.mean(np.square(draws)))
+
+
+def test_all_contexts_equal_still_give_a_density():
+    kde = Kde.of(torch.full((5, 1), 0.3, dtype=torch.double), lower=ZERO, upper=ONE)
+    assert float(kde.bandwidth[0]) > 0
+    assert torch.isfinite(kde.pdf(torch.tensor([[0.3]], dtype=torch.double))).all()
+    nodes = kde.nodes()
+    assert float(nodes.weights @ nodes.points[:, 0]) == pytest.approx(0.3, abs=1e-3)
+
+
+def test_one_context_gives_a_density():
+    kde = Kde.of(torch.tensor([[0.3, 0.4]], dtype=torch.double))
+    assert torch.isfinite(kde.sample(10, torch.Generator().manual_seed(0))).all()
+
+
+@pytest.mark.parametrize(("dimensions", "size", "side"), [(1, 100, 100), (2, 100, 10), (2, 1024, 32), (4, 1024, 6), (3, 1000, 10)])
+def test_grid_is_full_and_counts_the_nearest(dimensions, size, side):
+    c = contexts(30, dimensions, 5)
+    nodes = grid(c, size)
+    assert len(nodes.points) == side**dimensions
+    assert float(nodes.weights.sum()) == pytest.approx(1.0)
+    nearest = torch.cdist(c, nodes.points).argmin(1)
+    counts = torch.bincount(nearest, minlength=len(nodes.points)) / 30
+    assert torch.allclose(counts.double(), nodes.weights)
+
+
+def test_grid_takes_contexts_outside_its_box_at_the_border():
+    nodes = grid(torch.tensor([[-3.0], [7.0]], dtype=torch.double), 11)
+    assert nodes.weights[0] == nodes.weights[-1] == 0.5
+
+
+def test_box_is_mean_plus_minus_deviation_within_the_bounds():
+    c = contexts(200, 1, 3)
+    nodes = box(c, ZERO, ONE, 1024, seed=1)
+    mean, deviation = float(c.mean()), float(c.std(correction=0))
+    assert float(nodes.points.min()) == pytest.approx(mean - deviation, abs=2e-3)
+    assert float(nodes.points.max()) == pytest.approx(mean + deviation, abs=2e-3)
+    skewed = torch.tensor([[0.0]] * 9 + [[1.0]], dtype=torch.double)
+    assert float(box(skewed, ZERO, ONE, 64, 0).points.min()) >= 0
+
+
+def test_sobol_box_covers_the_whole_range():
+    low, high = torch.tensor([2.0, -1.0]).double(), torch.tensor([3.0, 1.0]).double()
+    points = sobol_box(low, high, 256, 0).points
+    assert (points.amin(0) - low).abs().max() < 0.05
+    assert (high - points.amax(0)).abs().max() < 0.05
+
+
+def test_sobol_continues_and_is_seeded():
+    assert torch.equal(sobol(8, 3, 5)[3:], sobol(5, 3, 5, skip=3))
+    assert not torch.equal(sobol(8, 3, 5), sobol(8, 3, 6))
+
+
+def test_empirical():
+    c = contexts(4, 2, 0)
+    nodes = empirical(c)
+    assert torch.equal(nodes.points, c)
+    assert nodes.weights.tolist() == [0.25] * 4

@@ -1,0 +1,190 @@
+"""The functionals against linear programmes and CVXPY, with their limits, invariances and gradients."""
+
+import numpy as np
+import pytest
+import reference
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windage.functionals import expectation, minimax, mmd, mmd_weights, total_variation, worst_case
+from windage.surrogate import kernel_factor
+
+
+def weighted_case(seed: int) -> tuple[np.ndarray, np.ndarray, float, float]:
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(2, 40))
+    values = rng.normal(size=m) * 10 ** rng.uniform(-1, 1)
+    if seed % 4 == 0:  # ties
+        values = np.round(values, 0)
+    weights = rng.dirichlet(np.full(m, rng.choice([0.1, 1.0, 20.0]))) if seed % 3 else np.full(m, 1 / m)
+    radius = float(rng.choice([0.0, rng.uniform(0, 2), 2.0, 0.158]))
+    floor = float(values.min() - rng.exponential() * rng.integers(0, 2))
+    return values, weights, radius, floor
+
+
+def tensors(*arrays):
+    return [torch.as_tensor(np.asarray(a), dtype=torch.double) for a in arrays]
+
+
+def closed_form(values, weights, radius, floor) -> float:
+    v, w, f = tensors(values, weights, floor)
+    return float(total_variation(v[None], w, radius, f[None])[0])
+
+
+def test_total_variation_equals_the_linear_programme_and_the_dual_on_200_cases():
+    worst_primal = worst_dual = 0.0
+    for seed in range(200):
+        case = weighted_case(seed)
+        scale = max(1.0, np.abs(case[0]).max())
+        value = closed_form(*case)
+        worst_primal = max(worst_primal, abs(value - reference.total_variation_primal(*case)) / scale)
+        worst_dual = max(worst_dual, abs(value - reference.total_variation_dual(*case)) / scale)
+    assert worst_primal < 1e-9
+    assert worst_dual < 1e-9
+
+
+@given(st.integers(0, 10_000))
+def test_total_variation_limits_and_invariances(seed):
+    values, weights, radius, floor = weighted_case(seed)
+    order = np.random.default_rng(seed).permutation(len(values))
+    assert closed_form(values, weights, 0.0, floor) == pytest.approx(weights @ values, abs=1e-12)
+    for everything in (2.0, 3.0):
+        assert closed_form(values, weights, everything, floor) == pytest.approx(floor, abs=1e-12)
+    value = closed_form(values, weights, radius, floor)
+    assert closed_form(values[order], weights[order], radius, floor) == pytest.approx(value, abs=1e-12)
+    twice_v, twice_w = np.repeat(values, 2), np.repeat(weights / 2, 2)
+    assert closed_form(twice_v, twice_w, radius, floor) == pytest.approx(value, abs=1e-12)
+    assert closed_form(values, weights, radius + 0.1, floor) <= value + 1e-12
+    assert closed_form(3 * values + 2, weights, radius, 3 * floor + 2) == pytest.approx(3 * value + 2, abs=1e-9)
+
+
+def test_total_variation_without_a_floor_uses_the_least_value():
+    values, weights = tensors([[3.0, 1.0, 2.0]], [0.2, 0.3, 0.5])
+    assert float(total_variation(values, weights, 0.4)) == pytest.approx(0.3 + 1.0 + 0.2)
+
+
+def test_total_variation_takes_any_leading_shape():
+    generator = torch.Generator().manual_seed(0)
+    values = torch.randn(2, 3, 7, generator=generator, dtype=torch.double)
+    for weights in (torch.full((7,), 1 / 7, dtype=torch.double), torch.rand(7, dtype=torch.double).softmax(0)):
+        whole = total_variation(values, weights, 0.5)
+        assert whole.shape == (2, 3)
+        assert torch.allclose(whole[1, 2], total_variation(values[1, 2][None], weights, 0.5)[0])
+
+
+def separate(count: int, seed: int) -> torch.Tensor:
+    """Rows of values without ties, so that the functional is smooth there."""
+    rng = np.random.default_rng(seed)
+    rows = [rng.permutation(count) + rng.uniform(-0.2, 0.2, count) for _ in range(3)]
+    return torch.tensor(np.array(rows), dtype=torch.double, requires_grad=True)
+
+
+@pytest.mark.parametrize("equal", [True, False])
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.1, 2.0])
+def test_total_variation_gradient(radius, equal):
+    values = separate(9, seed=3)
+    weights = torch.full((9,), 1 / 9) if equal else torch.arange(1.0, 10) / 45
+    floor = torch.tensor([-1.0, -2.0, -0.5], dtype=torch.double, requires_grad=True)
+    assert torch.autograd.gradcheck(
+        lambda v, f: total_variation(v, weights.double(), radius, f), (values, floor)
+    )
+
+
+def mmd_case(seed: int):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([5, 30, 100]))
+    grid = np.linspace(0, 1, n)
+    scale = rng.uniform(0.1, 1.0)
+    kernel = np.exp(-0.5 * ((grid[:, None] - grid) / scale) ** 2)
+    factor = kernel_factor(torch.tensor(kernel)).numpy()
+    hits = int(rng.integers(1, 60))
+    weights = np.bincount(rng.integers(0, n, hits), minlength=n) / hits
+    values = np.sin(rng.uniform(1, 12) * grid + rng.uniform(0, 6)) + rng.normal() * grid
+    return values, weights, factor, float(rng.choice([0.02, 0.2, 0.6, 1.5]))
+
+
+def test_mmd_equals_cvxpy():
+    worst = 0.0
+    for seed in range(60):
+        values, weights, factor, radius = mmd_case(seed)
+        v, w, a = tensors(values, weights, factor)
+        mine = float(mmd(v[None], w, a, radius)[0])
+        worst = max(worst, abs(mine - reference.mmd_ball(values, weights, factor, radius)))
+    assert worst < 1e-6
+
+
+@given(st.integers(0, 10_000))
+def test_mmd_weights_are_a_law_in_the_ball(seed):
+    values, weights, factor, radius = mmd_case(seed)
+    v, w, a = tensors(values, weights, factor)
+    batch = torch.stack([v, -v, 1e6 * v, torch.zeros_like(v)])
+    worst = mmd_weights(batch, w, a, radius)
+    assert (worst >= 0).all()
+    assert torch.allclose(worst.sum(1), torch.ones(4, dtype=torch.double), atol=1e-12)
+    assert (((worst - w) @ a.mT).norm(dim=1) <= radius + 1e-8).all()
+    # scaling the values does not change the law, and the value lies between the minimum and the mean
+    assert torch.allclose(worst[0] @ v, worst[2] @ v, atol=1e-7)
+    assert v.min() - 1e-9 <= worst[0] @ v <= w @ v + 1e-9
+
+
+def test_mmd_limits():
+    values, weights, factor, _ = mmd_case(3)
+    v, w, a = tensors(values, weights, factor)
+    assert float(mmd(v[None], w, a, 0.0)) == pytest.approx(float(w @ v), abs=1e-12)
+    assert float(mmd(v[None], w, a, 10.0)) == pytest.approx(float(v.min()), abs=1e-8)
+
+
+def test_mmd_gradient_is_the_envelope():
+    values, weights, factor, radius = mmd_case(7)
+    v, w, a = tensors(values, weights, factor)
+    v = v[None].requires_grad_(True)
+    (gradient,) = torch.autograd.grad(mmd(v, w, a, radius).sum(), v)
+    # along smooth changes, as a decision makes them: the worst law jumps under rough ones
+    direction = torch.cos(3 * torch.linspace(0, 1, v.shape[1], dtype=torch.double))[None]
+    step = 1e-3
+    ahead, behind = (mmd(v.detach() + s * step * direction, w, a, radius) for s in (1, -1))
+    assert float((gradient * direction).sum()) == pytest.approx(float((ahead - behind) / (2 * step)), abs=1e-4)
+
+
+@given(st.integers(0, 10_000))
+def test_minimax_equals_its_formula(seed):
+    values, weights, factor, radius = mmd_case(seed)
+    v, w, a = tensors(values, weights, factor)
+    plain = reference.minimax_formula(values, weights, factor.T @ factor, radius)
+    assert float(minimax(v[None], w, a, radius)) == pytest.approx(plain, abs=1e-6)
+
+
+def test_minimax_is_continuous_and_falls_from_the_mean_to_the_minimum():
+    values, weights, factor, _ = mmd_case(5)
+    v, w, a = tensors(values, weights, factor)
+    radii = np.linspace(0, 2.5, 4001)
+    curve = np.array([float(minimax(v[None], w, a, float(r))) for r in radii])
+    assert curve[0] == pytest.approx(float(w @ v))
+    assert curve[-1] == pytest.approx(float(v.min()))
+    assert (np.diff(curve) <= 1e-12).all()
+    assert np.abs(np.diff(curve)).max() < 0.05
+
+
+@pytest.mark.parametrize("radius", [0.01, 0.3, 3.0])
+def test_minimax_gradient(radius):
+    values, weights, factor, _ = mmd_case(11)
+    v, w, a = tensors(values, weights, factor)
+    batch = torch.stack([v, 2 * v + 1]).requires_grad_(True)
+    assert torch.autograd.gradcheck(lambda g: minimax(g, w, a, radius), (batch,))
+
+
+@pytest.mark.parametrize("functional", [minimax, mmd])
+def test_equal_values_have_a_finite_gradient(functional):
+    _, weights, factor, radius = mmd_case(5)
+    w, a = tensors(weights, factor)
+    values = torch.full((2, len(weights)), 0.7, dtype=torch.double, requires_grad=True)
+    result = functional(values, w, a, radius)
+    assert torch.allclose(result, torch.full_like(result, 0.7))
+    assert torch.isfinite(torch.autograd.grad(result.sum(), values)[0]).all()
+
+
+def test_expectation_and_worst_case():
+    values, weights = tensors([[1.0, 2.0, 4.0], [0.0, -1.0, 1.0]], [0.5, 0.25, 0.25])
+    assert expectation(values, weights).tolist() == [2.0, 0.0]
+    assert worst_case(values).tolist() == [1.0, -1.0]

@@ -1,0 +1,164 @@
+"""The maximiser against brute force and BoTorch's ``optimize_acqf``."""
+
+import numpy as np
+import pytest
+import reference
+import torch
+from botorch.optim import optimize_acqf
+
+from windage.acquisition import Expectation, ExpectedMean, Minimax, Mmd, TotalVariation, WorstCase
+from windage.density import Nodes, grid, sobol
+from windage.maximize import ascend, every, from_uniform, maximize
+from windage.space import ONE_HOT, Block
+
+REALS = (Block(0, 1, 0, False), Block(1, 2, 0, False))
+MIXED = (Block(0, 1, 0, False), Block(1, 2, 7, False), Block(2, 5, 3, True))
+
+
+class Bowl:
+    """-(distance to a point)²; counts its points."""
+
+    chunk = 64
+
+    def __init__(self, top):
+        self.top = torch.tensor(top, dtype=torch.double)
+
+    def __call__(self, X):
+        return -(X.squeeze(-2) - self.top).square().sum(-1)
+
+
+def climb(function, starts):
+    def evaluate(x):
+        x = x.clone().requires_grad_(True)
+        value = function(x)
+        return value.detach(), torch.autograd.grad(value.sum(), x)[0]
+
+    return ascend(evaluate, starts, torch.zeros_like(starts), torch.ones_like(starts))
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 6, 12])
+def test_ascent_reaches_the_top_of_an_ill_conditioned_hill(dimensions):
+    curvature = torch.logspace(-1, 2, dimensions, dtype=torch.double)
+    top = torch.linspace(0.2, 0.7, dimensions, dtype=torch.double)
+    starts = sobol(10, dimensions, 0)
+    points, values = climb(lambda x: -(curvature * (x - top).square()).sum(1), starts)
+    assert values.max() > -1e-6
+    assert (points.amax(0) <= 1).all()
+
+
+def test_ascent_on_rosenbrock():
+    def hill(x):
+        u = 4 * x - 2
+        return -(100 * (u[:, 1] - u[:, 0] ** 2) ** 2 + (1 - u[:, 0]) ** 2)
+
+    _, values = climb(hill, sobol(20, 2, 1))
+    assert values.max() > -1e-5
+
+
+def test_ascent_stops_at_the_bounds():
+    points, _ = climb(lambda x: x[:, 0] - 2 * x[:, 1] - (x[:, 0] - 3) ** 2, sobol(5, 2, 0))
+    assert torch.allclose(points, torch.tensor([1.0, 0.0], dtype=torch.double).expand(5, 2))
+
+
+def test_a_function_without_slope_or_with_nan_does_no_harm():
+    found = maximize(lambda_acquisition(lambda x: torch.zeros(len(x)).double() + 0 * x.sum(1)), REALS, 32, 4, 0)
+    assert found.value == 0
+    broken = lambda_acquisition(lambda x: torch.where(x[:, 0] > 0.5, torch.nan, x[:, 0]))
+    assert 0.4 < maximize(broken, REALS, 64, 4, 0).value <= 0.5
+
+
+def lambda_acquisition(function):
+    class Wrapped:
+        chunk = 100
+
+        def __call__(self, X):
+            return function(X.squeeze(-2))
+
+    return Wrapped()
+
+
+def acquisitions():
+    return list(_acquisitions())
+
+
+def _acquisitions():
+    model = reference.fitted(40, 2, 1, seed=2)
+    c = model.data.c
+    nodes = Nodes.equal(sobol(128, 1, 0))
+    yield Expectation(model, nodes)
+    yield WorstCase(model, nodes)
+    yield TotalVariation(model, nodes, 0.3, sobol(128, 1, 1))
+    yield Mmd(model, grid(c, 30), 0.4)
+    yield Minimax(model, grid(c, 100), 0.4)
+    yield ExpectedMean(model, nodes)
+
+
+@pytest.mark.parametrize("acquisition", acquisitions(), ids=lambda a: type(a).__name__)
+def test_at_least_as_good_as_botorch_and_brute_force(acquisition):
+    found = maximize(acquisition, REALS, 256, 16, seed=1)
+    box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
+    torch.manual_seed(0)
+    _, theirs = optimize_acqf(acquisition, box, q=1, num_restarts=16, raw_samples=256)
+    assert found.value >= float(theirs) - 1e-6 * abs(float(theirs))
+    axis = torch.linspace(0, 1, 61, dtype=torch.double)
+    with torch.no_grad():
+        brute = acquisition(torch.cartesian_prod(axis, axis)[:, None]).max()
+        assert found.value >= float(brute) - 1e-9
+        assert float(acquisition(found.point[None, None])) == pytest.approx(found.value, rel=1e-9)
+
+
+@pytest.mark.parametrize("acquisition", acquisitions(), ids=lambda a: type(a).__name__)
+def test_acquisition_gradients_equal_differences(acquisition):
+    x = sobol(6, 2, 3)[:, None].requires_grad_(True)
+    (gradient,) = torch.autograd.grad(acquisition(x).sum(), x)
+    step = 1e-5
+    with torch.no_grad():
+        for d in range(2):
+            move = torch.zeros(2, dtype=torch.double)
+            move[d] = step
+            slope = (acquisition(x + move) - acquisition(x - move)) / (2 * step)
+            assert torch.allclose(gradient[:, 0, d], slope, atol=1e-4)
+
+
+def test_mixed_decisions_equal_enumeration():
+    generator = torch.Generator().manual_seed(3)
+    table = torch.randn(7, 3, generator=generator, dtype=torch.double)
+
+    def value(x):
+        level = (x[:, 1] * 6).round().long().clamp(0, 6)
+        return table[level, x[:, 2:5].argmax(1)] - (x[:, 0] - 0.37) ** 2 - 0.01 * (x[:, 1] * 6 - level) ** 2
+
+    found = maximize(lambda_acquisition(value), MIXED, 128, 8, seed=0)
+    assert found.value == pytest.approx(float(table.max()), abs=1e-8)
+    assert float(found.point[0]) == pytest.approx(0.37, abs=1e-4)
+    assert sorted(found.point[2:].tolist()) == pytest.approx([0, 0, ONE_HOT])
+    assert float(found.point[1] * 6) == pytest.approx(round(float(found.point[1] * 6)), abs=1e-9)
+
+
+def test_small_discrete_spaces_are_enumerated():
+    blocks = (Block(0, 1, 4, False), Block(1, 3, 2, True))
+    points = every(blocks, 100)
+    assert points is not None
+    assert len({tuple(p) for p in points.tolist()}) == 8
+    assert every(blocks, 7) is None
+    assert every(REALS, 1000) is None
+    bowl = Bowl([1.0, ONE_HOT, 0.0])
+    assert maximize(bowl, blocks, 100, 4, 0).value == pytest.approx(0.0)
+
+
+def test_points_to_avoid_are_avoided_where_there_is_another():
+    bowl = Bowl([0.5, 0.5])
+    first = maximize(bowl, REALS, 64, 4, 0)
+    second = maximize(bowl, REALS, 64, 4, 0, avoid=first.point[None])
+    assert (second.point - first.point).abs().max() > 1e-3
+    blocks = (Block(0, 1, 2, False),)
+    both = torch.tensor([[0.0], [1.0]], dtype=torch.double)
+    assert maximize(Bowl([1.0]), blocks, 10, 1, 0, avoid=both).point.item() == 1.0
+
+
+def test_raw_points_are_valid_and_even():
+    points = from_uniform(sobol(700, 3, 0), MIXED)
+    levels, counts = np.unique((points[:, 1] * 6).round().numpy(), return_counts=True)
+    assert len(levels) == 7
+    assert counts.min() > 80
+    assert torch.allclose(points[:, 2:].sum(1), torch.full((700,), ONE_HOT, dtype=torch.double))

@@ -1,0 +1,193 @@
+"""The product posterior against BoTorch's, and the closed-form fit against ``fit_gpytorch_mll``."""
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+import reference
+import torch
+from botorch.fit import fit_gpytorch_mll
+from gpytorch.mlls import ExactMarginalLogLikelihood
+from hypothesis import given
+from hypothesis import strategies as st
+
+from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, Training, fit
+from windage.surrogate.fit import LogPosterior
+from windage.surrogate.low_rank import kernel_factor, low_rank
+
+KERNELS = ["rbf", "matern"]
+
+
+def points(count: int, dimensions: int, seed: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    return torch.rand(count, dimensions, generator=generator, dtype=torch.double)
+
+
+@given(
+    st.integers(1, 60), st.integers(1, 4), st.integers(0, 3), st.sampled_from(KERNELS), st.integers(0, 999)
+)
+def test_product_posterior_equals_botorch(t, dx, dc, kernel, seed):
+    model = reference.fitted(t, dx, dc, seed, kernel, noise=0.1 if seed % 2 else 0.0)
+    nodes = points(50 if dc else 1, dc, seed + 1)
+    for dense in (True, False, None):
+        x = points(6, dx, seed + 2).requires_grad_(True)
+        mean, variance = NodePosterior(model, nodes, dense)(x)
+        plain_mean, plain_variance = reference.tiled_moments(model, x, nodes)
+        assert torch.allclose(mean, plain_mean, rtol=0, atol=1e-8)
+        assert torch.allclose(variance, plain_variance, rtol=0, atol=1e-8)
+        probe = torch.randn(mean.shape, generator=torch.Generator().manual_seed(seed), dtype=torch.double)
+        for fast, plain in ((mean, plain_mean), (variance, plain_variance)):
+            (mine,) = torch.autograd.grad((fast * probe).sum(), x, retain_graph=True)
+            (theirs,) = torch.autograd.grad((plain * probe).sum(), x, retain_graph=True)
+            assert torch.allclose(mine, theirs, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_product_posterior_at_the_paper_size(kernel):
+    model = reference.fitted(100, 2, 1, seed=5, kernel=kernel)
+    nodes, x = points(1024, 1, 6), points(20, 2, 7)
+    fast = NodePosterior(model, nodes)
+    if kernel == "rbf":
+        assert fast.factors is not None
+        assert fast.factors[0].shape[1] < 25
+    with torch.no_grad():
+        for mine, theirs in zip(fast(x), reference.tiled_moments(model, x, nodes), strict=True):
+            assert torch.allclose(mine, theirs, rtol=0, atol=1e-8)
+
+
+def test_the_dense_form_is_taken_where_the_rank_is_not_small():
+    model = reference.fitted(60, 2, 4, seed=1)
+    assert NodePosterior(model, points(256, 4, 2)).factors is None
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_gradient_is_finite_at_a_training_decision(kernel):
+    model = reference.fitted(20, 2, 1, seed=3, kernel=kernel)
+    nodes = points(30, 1, 1)
+    x = model.data.x[:3].clone().requires_grad_(True)
+    for outputs in (NodePosterior(model, nodes)(x), ExpectationPosterior(model, nodes, torch.full((30,), 1 / 30).double())(x)):
+        for output in outputs:
+            (gradient,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
+            assert torch.isfinite(gradient).all()
+
+
+@given(st.integers(1, 40), st.integers(0, 2), st.sampled_from(KERNELS), st.integers(0, 999))
+def test_posterior_of_the_expectation_equals_the_joint_covariance(t, dc, kernel, seed):
+    model = reference.fitted(t, 2, dc, seed, kernel)
+    nodes = points(12 if dc else 1, dc, seed + 1)
+    weights = points(len(nodes), 1, seed + 2).view(-1)
+    weights = weights / weights.sum()
+    x = points(4, 2, seed + 3).requires_grad_(True)
+    mine = ExpectationPosterior(model, nodes, weights)(x)
+    theirs = reference.tiled_expectation(model, x, nodes, weights)
+    for fast, plain in zip(mine, theirs, strict=True):
+        assert torch.allclose(fast, plain, rtol=0, atol=1e-8)
+        (a,) = torch.autograd.grad(fast.sum(), x, retain_graph=True)
+        (b,) = torch.autograd.grad(plain.sum(), x, retain_graph=True)
+        assert torch.allclose(a, b, rtol=1e-6, atol=1e-6)
+    # averaging bounds explores more: the deviation of the mean is below the mean of the deviations
+    each = NodePosterior(model, nodes)(x)[1].clamp_min(0).sqrt() @ weights
+    assert (mine[1].sqrt() <= each + 1e-9).all()
+
+
+@given(st.integers(2, 40), st.integers(1, 3), st.integers(0, 2), st.sampled_from(KERNELS), st.integers(0, 999))
+def test_log_posterior_gradient(t, dx, dc, kernel, seed):
+    target = LogPosterior(reference.random_training(t, dx, dc, seed, kernel))
+    theta = target.start() + np.random.default_rng(seed).normal(size=dx + dc + 1) * 0.3
+    gradient = target(theta)[1]
+    for i in range(len(theta)):
+        step = np.zeros_like(theta)
+        step[i] = 1e-5
+        slope = (target(theta + step)[0] - target(theta - step)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_log_posterior_equals_gpytorch(kernel):
+    data = reference.random_training(25, 2, 1, 4, kernel)
+    hyper = fit(data)
+    model = ProductGP(data, hyper)
+    mll = ExactMarginalLogLikelihood(model.likelihood, model)
+    model.train()
+    total = float(mll(model(*model.train_inputs), model.train_targets).detach()) * 25
+    assert hyper.log_posterior == pytest.approx(total, abs=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize(("t", "dx", "dc"), [(8, 1, 1), (30, 2, 1), (60, 2, 2), (60, 5, 1)])
+def test_fit_is_not_worse_than_botorch(t, dx, dc, kernel):
+    data = reference.random_training(t, dx, dc, t, kernel)
+    mine = fit(data)
+    model = ProductGP(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # BoTorch's retries
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+    scales = torch.cat(model.scales).tolist()
+    theirs = LogPosterior(data)(np.log([*scales, float(model.likelihood.noise.detach())]))[0]
+    assert mine.log_posterior >= theirs - 1e-3 * t
+    if abs(mine.log_posterior - theirs) < 1e-4:  # the same optimum, so the same numbers
+        assert np.allclose([*mine.x, *mine.c], scales, rtol=0.05)
+
+
+def test_a_warm_start_reaches_the_same_optimum():
+    data = reference.random_training(50, 2, 1, 2)
+    cold = fit(data)
+    warm = fit(data, starts=(cold,), cold=False)
+    assert warm.log_posterior == pytest.approx(cold.log_posterior, abs=1e-4)
+
+
+def test_choices_share_one_lengthscale():
+    data = reference.random_training(20, 3, 1, 1)
+    hyper = fit(Training(data.x, data.c, data.y, (0, 1, 1), "rbf"))
+    assert hyper.x[1] == hyper.x[2] != hyper.x[0]
+
+
+def test_pretended_observations_keep_the_mean_and_shrink_the_variance():
+    model = reference.fitted(30, 2, 1, seed=8)
+    x, c = points(3, 2, 1), points(3, 1, 2)
+    extended = model.extended(x, c)
+    nodes, at = points(40, 1, 3), points(10, 2, 4)
+    before, after = NodePosterior(model, nodes)(at), NodePosterior(extended, nodes)(at)
+    assert torch.allclose(before[0], after[0], atol=1e-7)
+    assert (after[1] <= before[1] + 1e-9).all()
+    pairs = torch.cat([x, c], dim=1)
+    assert (extended.posterior(pairs).variance < 0.9 * model.posterior(pairs).variance).all()
+
+
+def test_low_rank_is_exact_or_declines():
+    grid = torch.linspace(0, 1, 400, dtype=torch.double)
+    smooth = torch.exp(-0.5 * ((grid[:, None] - grid[:120]) / 0.3) ** 2)
+    found = low_rank(smooth)
+    assert found is not None
+    u, w = found
+    assert u.shape[1] < 25
+    assert torch.allclose(u @ w, smooth, atol=1e-11)
+    assert torch.allclose(u.mT @ u, torch.eye(u.shape[1], dtype=torch.double), atol=1e-12)
+    rough = torch.randn(400, 120, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    assert low_rank(rough) is None
+
+
+@pytest.mark.parametrize("scale", [0.005, 0.3])
+def test_kernel_factor(scale):
+    grid = torch.linspace(0, 1, 300, dtype=torch.double)
+    kernel = torch.exp(-0.5 * ((grid[:, None] - grid) / scale) ** 2)
+    factor = kernel_factor(kernel)
+    assert torch.allclose(factor.mT @ factor, kernel, atol=1e-7)
+    assert len(factor) < (25 if scale == 0.3 else 301)
+
+
+def test_a_far_context_does_not_blur_the_others():
+    data = reference.random_training(30, 1, 1, 6)
+    c = data.c.clone()
+    c[0] = 1e6
+    model = ProductGP(data_with(data, c), fit(data_with(data, c)))
+    nodes, x = points(20, 1, 1), points(5, 1, 2)
+    mean, variance = NodePosterior(model, nodes)(x)
+    assert torch.isfinite(mean).all()
+    assert torch.isfinite(variance).all()
+    assert math.isfinite(float(model.alpha.abs().max()))
+
+
+def data_with(data: Training, c: torch.Tensor) -> Training:
+    return Training(data.x, c, data.y, data.groups, data.kernel)
