@@ -1,5 +1,7 @@
 """The maximiser against brute force and BoTorch's ``optimize_acqf``."""
 
+import warnings
+
 import numpy as np
 import pytest
 import reference
@@ -98,7 +100,9 @@ def test_at_least_as_good_as_botorch_and_brute_force(acquisition):
     found = maximize(acquisition, REALS, 256, 16, seed=1)
     box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
     torch.manual_seed(0)
-    _, theirs = optimize_acqf(acquisition, box, q=1, num_restarts=16, raw_samples=256)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # scipy's L-BFGS-B stops at kinks, and BoTorch says so
+        _, theirs = optimize_acqf(acquisition, box, q=1, num_restarts=16, raw_samples=256)
     assert found.value >= float(theirs) - 1e-6 * abs(float(theirs))
     axis = torch.linspace(0, 1, 61, dtype=torch.double)
     with torch.no_grad():

@@ -27,7 +27,7 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
 
     def __init__(self, model: ProductGP, nodes: Nodes, sqrt_beta: float = 1.5) -> None:
         super().__init__(model)
-        self.weights, self.sqrt_beta = nodes.weights, sqrt_beta
+        self.nodes, self.weights, self.sqrt_beta = nodes.points, nodes.weights, sqrt_beta
         self.posterior = NodePosterior(model, nodes.points)
         self.chunk = self.posterior.chunk
 

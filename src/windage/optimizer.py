@@ -105,6 +105,16 @@ class Optimizer:
     # ------------------------------------------------------------------ what is known
 
     @property
+    def decisions(self) -> Mapping[str, Parameter]:
+        """The decisions by name."""
+        return dict(self._decisions.parameters)
+
+    @property
+    def contexts(self) -> Mapping[str, Real]:
+        """The contexts by name."""
+        return dict(self._contexts.parameters)
+
+    @property
     def observations(self) -> Observations:
         """Everything told so far, frozen."""
         return self._observations

@@ -1,0 +1,1 @@
+"""Problems with a known answer, to see how well a method does."""

@@ -1,0 +1,144 @@
+"""The command line. Heavy imports wait until a command needs them; errors are one line."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from windage import __version__
+from windage.errors import WindageError
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Decisions whose outcome depends on conditions that nobody controls and whose distribution nobody knows.",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"windage {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """What every command shares."""
+
+
+@app.command()
+def methods(as_json: AsJson = False) -> None:
+    """The methods, and what each of them maximises."""
+    from windage.methods import METHODS
+
+    rows = [{"name": m.name, "law": m.law, "objective": m.objective} for m in METHODS.values()]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table("method", "sees the law of the context as", "maximises")
+    for row in rows:
+        table.add_row(*row.values())
+    Console().print(table)
+
+
+@app.command()
+def problems(as_json: AsJson = False) -> None:
+    """The benchmark problems, with their optima (computed)."""
+    from windage.bench.problems import PROBLEMS
+
+    rows = [
+        {
+            "name": p.name,
+            "decisions": len(p.decisions),
+            "contexts": len(p.contexts),
+            "optimum": p.optimum.value,
+            "at": p.optimum.decision.tolist(),
+            "summary": p.summary,
+        }
+        for p in PROBLEMS.values()
+    ]
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    table = Table("problem", "decisions", "contexts", "best expectation", "at", "what it is")
+    for p in PROBLEMS.values():
+        place = ", ".join(f"{v:.4g}" for v in p.optimum.decision)
+        table.add_row(
+            p.name, str(len(p.decisions)), str(len(p.contexts)), f"{p.optimum.value:.5g}", place, p.summary
+        )
+    Console().print(table)
+
+
+@app.command()
+def demo(
+    seed: Annotated[int, typer.Option(min=0, help="Another seed, another year of demand.")] = 7,
+    budget: Annotated[int, typer.Option(min=2, max=500, help="How many decisions.")] = 40,
+    out: Annotated[Path, typer.Option(help="Where the picture goes.")] = Path("windage-demo.png"),
+    as_json: AsJson = False,
+) -> None:
+    """A shop learns how much to stock while it learns the demand: the main job in small."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from windage import demo as shop
+
+    if not out.parent.is_dir():
+        raise WindageError(f"there is no folder {out.parent} for the picture; make it, or choose another --out.")
+    console = Console(stderr=as_json)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("deciding", total=budget)
+
+        def report(number: int, stock: float, demand: float, profit: float) -> None:
+            text = f"stock {stock:.3f}  demand {demand:.3f}  profit {profit:+.3f}"
+            progress.update(task, advance=1, description=text)
+            if not console.is_terminal and (number + 1) % 10 == 0:
+                console.print(f"decision {number + 1:3d}: {text}", highlight=False)
+
+        optimizer, result = shop.run(seed, budget, report)
+    shop.picture(optimizer, str(out))
+    if as_json:
+        typer.echo(json.dumps({**result.to_dict(), "picture": str(out)}, indent=2))
+        return
+    low, high = result.interval
+    table = Table("", "stock", "true expected profit")
+    table.add_row("the true optimum", f"{result.optimum_stock:.4f}", f"{result.optimum_profit:.4f}")
+    table.add_row("[bold]windage recommends[/bold]", f"{result.stock:.4f}", f"{result.true_profit:.4f}")
+    for rival in result.rivals:
+        table.add_row(rival.name, f"{rival.stock:.4f}", f"{rival.true_profit:.4f}")
+    console.print(table)
+    console.print(
+        f"windage expects a profit of {result.expected:.4f}, 95 % interval {low:.4f} to {high:.4f}; "
+        f"{result.worst_case:.4f} under the worst law of demand near the estimate.\nPicture: {out}",
+        highlight=False,
+    )
+
+
+def main() -> None:
+    """The console script: a fault of the input is one line and exit code 2, never a traceback."""
+    try:
+        app()
+    except WindageError as error:
+        print(f"windage: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

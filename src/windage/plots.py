@@ -1,0 +1,104 @@
+"""Pictures of a study with one decision and one context that matter: matplotlib, readable in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from windage.errors import missing_extra
+from windage.space import Array, Real
+
+if TYPE_CHECKING:
+    from windage.optimizer import Optimizer
+
+INK, SOFT, BAND = "#1f3a5f", "#8a8f98", "#c9d6e8"
+ACCENT = "#c2571a"
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise missing_extra("matplotlib", "plots", "a picture") from error
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def density(axes: Any, optimizer: Optimizer, context: str, truth: Callable[[Array], Array] | None = None) -> None:
+    """The contexts seen, their estimated density, and the true one where it is known."""
+    seen = optimizer.observations.context_array((context,))[:, 0]
+    reach = 0.15 * (np.ptp(seen) or 1.0)
+    line = np.linspace(seen.min() - reach, seen.max() + reach, 400)
+    estimate = optimizer.density.pdf(line)
+    inside = line[estimate > 0]
+    axes.hist(seen, bins=min(20, 5 + len(seen) // 4), density=True, color=BAND, edgecolor="white")
+    axes.plot(seen, np.zeros_like(seen), "|", color=SOFT, markersize=9, clip_on=False)
+    axes.plot(inside, estimate[estimate > 0], color=INK, linewidth=2, label="estimated")
+    if truth is not None:
+        axes.plot(inside, truth(inside), color=ACCENT, linewidth=1.2, linestyle="--", label="true")
+    axes.legend(frameon=False)
+    axes.set(xlabel=context, ylabel="density", ylim=(0, None))
+    axes.set_title(f"{context}: {len(seen)} values seen, and the density estimated from them", loc="left")
+
+
+def expectation(
+    axes: Any,
+    optimizer: Optimizer,
+    decision: str,
+    outcome: str = "value",
+    truth: Callable[[Array], Array] | None = None,
+) -> None:
+    """The expected outcome over one decision with its 95 % band; other decisions as recommended."""
+    best = optimizer.recommend()
+    parameter = optimizer.decisions[decision]
+    assert isinstance(parameter, Real)
+    assert parameter.low is not None
+    assert parameter.high is not None
+    line = np.linspace(parameter.low, parameter.high, 200)
+    found = optimizer.predict([{**best.decision, decision: float(v)} for v in line])
+    low, high = np.array([p.interval for p in found]).T
+    axes.fill_between(line, low, high, color=BAND, label="95 % interval")
+    axes.plot(line, [p.expected for p in found], color=INK, linewidth=2, label=f"expected {outcome}")
+    if truth is not None:
+        axes.plot(line, truth(line), color=ACCENT, linewidth=1.2, linestyle="--", label="true expectation")
+    values = np.array(optimizer.observations.values)
+    taken = np.array([d[decision] for d in optimizer.observations.decisions], dtype=float)
+    axes.plot(taken, values, ".", color=SOFT, markersize=5, label="single results")
+    here = float(best.decision[decision])
+    axes.plot([here], [best.expected], "o", color=INK, markersize=8)
+    axes.annotate(
+        f"recommended {here:.3g}",
+        (here, best.expected),
+        xytext=(14, -52),
+        textcoords="offset points",
+        arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
+        color=INK,
+        fontweight="bold",
+    )
+    axes.legend(frameon=False, loc="best")
+    axes.set(xlabel=decision, ylabel=outcome)
+    axes.set_title(f"Expected {outcome} over {decision}", loc="left")
+
+
+def overview(
+    optimizer: Optimizer,
+    decision: str,
+    context: str,
+    path: str,
+    outcome: str = "value",
+    true_density: Callable[[Array], Array] | None = None,
+    true_expectation: Callable[[Array], Array] | None = None,
+) -> None:
+    """Both pictures side by side, written to ``path`` (PNG, PDF or SVG by its ending)."""
+    pyplot = _pyplot()
+    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    density(left, optimizer, context, true_density)
+    expectation(right, optimizer, decision, outcome, true_expectation)
+    for axes in (left, right):
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path, dpi=150)
+    pyplot.close(figure)
