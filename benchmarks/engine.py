@@ -17,11 +17,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import plain
 import torch
 from rich.console import Console
 from rich.table import Table
 
+import plain
 import windage
 from windage.bench import problems
 from windage.maximize import maximize
@@ -33,6 +33,7 @@ BARS = {"sbo-kde": 100, "drbo-kde": 100, "drbo-mmd": 50}
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and the result."""
     start = time.perf_counter()
     result = function()
     return time.perf_counter() - start, result
@@ -105,7 +106,10 @@ def compare(method: str, base: windage.Optimizer, repeats: int) -> dict[str, Any
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    """Measure, print the table, write the rows."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--methods", nargs="+", default=list(BARS), choices=list(BARS))
     parser.add_argument("--observations", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=5, help="asks of windage; the median counts")
@@ -121,7 +125,13 @@ def main() -> None:
         with console.status(f"{method}: the plain way takes minutes"):
             rows.append(compare(method, base, arguments.repeats))
     table = Table(
-        "method", "observations", "windage ask", "plain ask", "plain / windage", "bar", "value found - plain's"
+        "method",
+        "observations",
+        "windage ask",
+        "plain ask",
+        "plain / windage",
+        "bar",
+        "value found - plain's",
     )
     for row in rows:
         difference = row["windage_value"] - row["plain_value"]

@@ -50,7 +50,9 @@ class PlainAcquisition(AcquisitionFunction):
 class PlainTotalVariation(PlainAcquisition):
     """Proposition 2 by CVXPY for each decision; the last nodes are the Sobol points of the infimum."""
 
-    def __init__(self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, radius: float, space: Tensor) -> None:
+    def __init__(
+        self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, radius: float, space: Tensor
+    ) -> None:
         super().__init__(model, torch.cat([nodes, space]), weights)
         m = len(weights)
         self.alpha, self.beta = cp.Variable(), cp.Variable()
@@ -80,7 +82,9 @@ class PlainTotalVariation(PlainAcquisition):
 class PlainMmd(PlainAcquisition):
     """The MMD ball by CVXPY for each decision."""
 
-    def __init__(self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, radius: float, factor: Tensor) -> None:
+    def __init__(
+        self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, radius: float, factor: Tensor
+    ) -> None:
         super().__init__(model, nodes, weights)
         self.law, self.values = cp.Variable(len(weights)), cp.Parameter(len(weights))
         near = cp.norm(factor.numpy() @ (self.law - weights.numpy())) <= radius

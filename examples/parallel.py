@@ -1,4 +1,4 @@
-"""Four evaluations at a time: each decision allows for those still on their way. The study is kept as JSON."""
+"""Four evaluations at a time: each decision allows for those still on their way. Kept as JSON."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor

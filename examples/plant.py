@@ -38,4 +38,4 @@ for _ in range(25):
 best = plant.recommend()
 low, high = best.interval
 print(best.decision)
-print(f"expected yield {best.expected:.1f} (95 % {low:.1f} to {high:.1f}), worst law nearby {best.worst_case:.1f}")
+print(f"expected yield {best.expected:.1f} (95 % {low:.1f} to {high:.1f}), at worst {best.worst_case:.1f}")

@@ -59,9 +59,7 @@ def total_variation_dual(values, weights, radius, floor) -> float:
     """The paper's Proposition 2: max over (α, β) of E[-β - δα + min(g + β, α)], α ≥ 0, α + β ≥ -inf g."""
     alpha, beta = cp.Variable(), cp.Variable()
     inner = cp.sum(cp.multiply(weights, cp.minimum(values + beta, alpha)))
-    problem = cp.Problem(
-        cp.Maximize(-beta - radius * alpha + inner), [alpha >= 0, alpha + beta >= -floor]
-    )
+    problem = cp.Problem(cp.Maximize(-beta - radius * alpha + inner), [alpha >= 0, alpha + beta >= -floor])
     problem.solve(
         solver=cp.HIGHS, primal_feasibility_tolerance=1e-10, dual_feasibility_tolerance=1e-10
     )  # a linear programme: the simplex method is exact
@@ -102,7 +100,9 @@ def scipy_kde(contexts: np.ndarray, bandwidth: float) -> gaussian_kde:
     return gaussian_kde(contexts, bw_method=bandwidth / contexts.std(ddof=1))
 
 
-def random_training(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05) -> Training:
+def random_training(
+    t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05
+) -> Training:
     """Standardised data from a smooth function with noise."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.rand(t, dx, generator=generator, dtype=torch.double)

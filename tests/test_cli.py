@@ -38,7 +38,14 @@ def test_demo_beats_its_rivals_and_draws(tmp_path):
 def test_demo_prints_for_people(tmp_path):
     result = command("demo", "--budget", "12", "--out", str(tmp_path / "picture.png"))
     assert result.returncode == 0, result.stderr
-    for words in ("the true optimum", "windage recommends", "GP-UCB", "luckiest", "95 % interval", "picture.png"):
+    for words in (
+        "the true optimum",
+        "windage recommends",
+        "GP-UCB",
+        "luckiest",
+        "95 % interval",
+        "picture.png",
+    ):
         assert words in result.stdout.replace("\n", " ")
     assert "decision  10:" in result.stdout
 
@@ -86,7 +93,7 @@ def test_optima_are_computed_and_agree_with_the_known_ones(name, value, place):
 
 
 def test_unknown_problem():
-    with pytest.raises(ConfigurationError, match="newsvendor.*Did you mean 'ackley'"):
+    with pytest.raises(ConfigurationError, match=r"newsvendor.*Did you mean 'ackley'"):
         problems.get("akley")
 
 

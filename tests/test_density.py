@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
-import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from windage.density import Kde, box, empirical, grid, sobol, sobol_box
 from windage.density.kde import rule_of_thumb, silverman
 
@@ -112,7 +112,9 @@ def test_one_context_gives_a_density():
     assert torch.isfinite(kde.sample(10, torch.Generator().manual_seed(0))).all()
 
 
-@pytest.mark.parametrize(("dimensions", "size", "side"), [(1, 100, 100), (2, 100, 10), (2, 1024, 32), (4, 1024, 6), (3, 1000, 10)])
+@pytest.mark.parametrize(
+    ("dimensions", "size", "side"), [(1, 100, 100), (2, 100, 10), (2, 1024, 32), (4, 1024, 6), (3, 1000, 10)]
+)
 def test_grid_is_full_and_counts_the_nearest(dimensions, size, side):
     c = contexts(30, dimensions, 5)
     nodes = grid(c, size)

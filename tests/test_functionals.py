@@ -2,12 +2,21 @@
 
 import numpy as np
 import pytest
-import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from windage.functionals import expectation, minimax, mmd, mmd_weights, total_variation, worst_case
+import reference
+from windage.functionals import (
+    MmdSolver,
+    expectation,
+    minimax,
+    mmd,
+    mmd_weights,
+    total_variation,
+    worst_case,
+)
+from windage.functionals.mmd_support import Supports, solve_on_support
 from windage.surrogate import kernel_factor
 
 
@@ -56,7 +65,9 @@ def test_total_variation_limits_and_invariances(seed):
     twice_v, twice_w = np.repeat(values, 2), np.repeat(weights / 2, 2)
     assert closed_form(twice_v, twice_w, radius, floor) == pytest.approx(value, abs=1e-12)
     assert closed_form(values, weights, radius + 0.1, floor) <= value + 1e-12
-    assert closed_form(3 * values + 2, weights, radius, 3 * floor + 2) == pytest.approx(3 * value + 2, abs=1e-9)
+    assert closed_form(3 * values + 2, weights, radius, 3 * floor + 2) == pytest.approx(
+        3 * value + 2, abs=1e-9
+    )
 
 
 def test_total_variation_without_a_floor_uses_the_least_value():
@@ -67,7 +78,10 @@ def test_total_variation_without_a_floor_uses_the_least_value():
 def test_total_variation_takes_any_leading_shape():
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(2, 3, 7, generator=generator, dtype=torch.double)
-    for weights in (torch.full((7,), 1 / 7, dtype=torch.double), torch.rand(7, dtype=torch.double).softmax(0)):
+    for weights in (
+        torch.full((7,), 1 / 7, dtype=torch.double),
+        torch.rand(7, dtype=torch.double).softmax(0),
+    ):
         whole = total_variation(values, weights, 0.5)
         assert whole.shape == (2, 3)
         assert torch.allclose(whole[1, 2], total_variation(values[1, 2][None], weights, 0.5)[0])
@@ -128,6 +142,49 @@ def test_mmd_weights_are_a_law_in_the_ball(seed):
     assert v.min() - 1e-9 <= worst[0] @ v <= w @ v + 1e-9
 
 
+def climb_of_values(n: int, steps: int, seed: int) -> torch.Tensor:
+    """Rows of smooth values that change a little from one to the next, as along a climb."""
+    rng = np.random.default_rng(seed)
+    grid, phase = np.linspace(0, 1, n), rng.uniform(0, 6, 3)
+    rows = [
+        sum(np.sin((3 + 2 * k) * grid + phase[k] + 0.03 * step) for k in range(3)) + 0.02 * step * grid
+        for step in range(steps)
+    ]
+    return torch.tensor(np.array(rows))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_remembering_supports_changes_the_time_and_not_the_result(seed):
+    _, weights, factor, radius = mmd_case(3 * seed + 1)
+    w, a = tensors(weights, factor)
+    values = climb_of_values(len(weights), 40, seed)
+    solver = MmdSolver(w, a, radius)
+    from_memory = torch.cat([solver(part) for part in values.split(5)])
+    plain = mmd_weights(values, w, a, radius)
+    spread = values.amax(1) - values.amin(1)
+    error = ((from_memory - plain) * values).sum(1).abs() / spread
+    assert error.max() < 1e-8
+    assert (((from_memory - w) @ a.mT).norm(dim=1) <= radius + 1e-8).all()
+
+
+def test_most_of_a_climb_is_solved_from_memory_with_a_certificate():
+    _, weights, factor, _ = mmd_case(2)
+    w, a = tensors(weights, factor)
+    values = climb_of_values(len(weights), 40, seed=1)
+    low, high = values.amin(1, keepdim=True), values.amax(1, keepdim=True)
+    cost = (values - low) / (high - low)
+    exact = mmd_weights(values, w, a, 0.3)
+    guess = Supports.of(exact)[torch.arange(40).roll(1)]  # each row guesses the one before it
+    found = solve_on_support(cost, w, a.mT @ a, 0.3, guess, 1e-9)
+    assert found.certain.double().mean() > 0.7
+    error = ((found.laws - exact) * cost).sum(1)[found.certain]
+    assert error.abs().max() < 1e-8
+    wrong = Supports(torch.zeros(40, 16, dtype=torch.long), torch.zeros(40, 16, dtype=torch.bool))
+    nothing = solve_on_support(cost, w, a.mT @ a, 0.3, wrong, 1e-9)
+    bad = ((nothing.laws - exact) * cost).sum(1)[nothing.certain]
+    assert (bad.abs() < 1e-8).all()  # from a bad guess: the right law, or none
+
+
 def test_mmd_limits():
     values, weights, factor, _ = mmd_case(3)
     v, w, a = tensors(values, weights, factor)
@@ -144,7 +201,9 @@ def test_mmd_gradient_is_the_envelope():
     direction = torch.cos(3 * torch.linspace(0, 1, v.shape[1], dtype=torch.double))[None]
     step = 1e-3
     ahead, behind = (mmd(v.detach() + s * step * direction, w, a, radius) for s in (1, -1))
-    assert float((gradient * direction).sum()) == pytest.approx(float((ahead - behind) / (2 * step)), abs=1e-4)
+    assert float((gradient * direction).sum()) == pytest.approx(
+        float((ahead - behind) / (2 * step)), abs=1e-4
+    )
 
 
 @given(st.integers(0, 10_000))

@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
-from contracts import METHODS, QUICK, draw, easy, optimizer, regret, run
 
 import windage
+from contracts import METHODS, QUICK, draw, easy, optimizer, regret, run
 from windage.methods import METHODS as TABLE
 from windage.methods import mmd_radius, theorem_sqrt_beta, total_variation_radius
 
@@ -209,11 +209,21 @@ def test_asks_before_a_tell_differ(method):
 def test_every_kind_of_context(method, contexts):
     rng = np.random.default_rng(2)
     opt = windage.Optimizer(
-        {"x": windage.Real(0.1, 10, log=True)}, contexts, method=method, seed=3, initial=4, kernel="matern", **QUICK
+        {"x": windage.Real(0.1, 10, log=True)},
+        contexts,
+        method=method,
+        seed=3,
+        initial=4,
+        kernel="matern",
+        **QUICK,
     )
     for _ in range(8):
         trial = opt.ask()
-        context = {"c": float(rng.uniform(100, 900)), "d": float(rng.uniform(-1, 1)), "e": float(rng.uniform(0, 9))}
+        context = {
+            "c": float(rng.uniform(100, 900)),
+            "d": float(rng.uniform(-1, 1)),
+            "e": float(rng.uniform(0, 9)),
+        }
         context = {name: context[name] for name in contexts}
         opt.tell(trial, context=context, value=trial.decision["x"] * context["c"])
     assert 0.1 <= opt.recommend().decision["x"] <= 10
@@ -239,7 +249,9 @@ def test_mixed_decisions(method):
         trial = opt.ask()
         d, c = trial.decision, float(rng.uniform())
         bonus = {"a": 0.0, "b": 1.0, "c": 0.3}[d["mode"]]
-        opt.tell(trial, context={"c": c}, value=bonus - 0.05 * (d["n"] - 5) ** 2 - (d["x"] - 0.7) ** 2 + 0.1 * c)
+        opt.tell(
+            trial, context={"c": c}, value=bonus - 0.05 * (d["n"] - 5) ** 2 - (d["x"] - 0.7) ** 2 + 0.1 * c
+        )
     best = opt.recommend().decision
     assert best["mode"] == "b"
     assert best["n"] in (4, 5, 6)

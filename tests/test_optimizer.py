@@ -8,9 +8,9 @@ import pickle
 import numpy as np
 import pytest
 import torch
-from contracts import QUICK, draw, easy, optimizer, run
 
 import windage
+from contracts import QUICK, draw, easy, optimizer, run
 from windage import (
     ConfigurationError,
     InputError,
@@ -23,7 +23,11 @@ from windage import (
 )
 from windage.space import DecisionSpace
 
-DECISIONS = {"stock": Real(0, 40), "crates": windage.Integer(1, 5), "shelf": windage.Categorical(["top", "low"])}
+DECISIONS = {
+    "stock": Real(0, 40),
+    "crates": windage.Integer(1, 5),
+    "shelf": windage.Categorical(["top", "low"]),
+}
 CONTEXTS = {"demand": Real(0, 50), "heat": Real()}
 DECISION = {"stock": 3.0, "crates": 2, "shelf": "top"}
 CONTEXT = {"demand": 7.0, "heat": 20.0}
@@ -183,7 +187,7 @@ def test_questions_that_need_observations():
     for question in (opt.recommend, lambda: opt.density, lambda: opt.predict(DECISION)):
         with pytest.raises(NotEnoughDataError, match="at least 1 observation"):
             question()
-    with pytest.raises(NotEnoughDataError, match="sbo-kde.*initial"):
+    with pytest.raises(NotEnoughDataError, match=r"sbo-kde.*initial"):
         shop(initial=0).ask()
 
 

@@ -146,6 +146,7 @@ def test_jacobian_turns_densities_into_the_users_units():
     scale = space.scale(np.empty((0, 2)))
     at = np.array([[7.0, 3.0]])
     step = 1e-6
-    ahead = scale.to_unit(at + [[step, 0]]) - scale.to_unit(at - [[step, 0]])
+    move = np.array([[step, 0.0]])
+    ahead = scale.to_unit(at + move) - scale.to_unit(at - move)
     slope = ahead[0, 0] / (2 * step) / 50
     assert scale.jacobian(at)[0] == pytest.approx(slope, rel=1e-6)

@@ -5,13 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-import reference
 import torch
 from botorch.fit import fit_gpytorch_mll
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from hypothesis import given
 from hypothesis import strategies as st
 
+import reference
 from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, Training, fit
 from windage.surrogate.fit import LogPosterior
 from windage.surrogate.low_rank import kernel_factor, low_rank
@@ -66,7 +66,10 @@ def test_gradient_is_finite_at_a_training_decision(kernel):
     model = reference.fitted(20, 2, 1, seed=3, kernel=kernel)
     nodes = points(30, 1, 1)
     x = model.data.x[:3].clone().requires_grad_(True)
-    for outputs in (NodePosterior(model, nodes)(x), ExpectationPosterior(model, nodes, torch.full((30,), 1 / 30).double())(x)):
+    for outputs in (
+        NodePosterior(model, nodes)(x),
+        ExpectationPosterior(model, nodes, torch.full((30,), 1 / 30).double())(x),
+    ):
         for output in outputs:
             (gradient,) = torch.autograd.grad(output.sum(), x, retain_graph=True)
             assert torch.isfinite(gradient).all()
@@ -91,7 +94,9 @@ def test_posterior_of_the_expectation_equals_the_joint_covariance(t, dc, kernel,
     assert (mine[1].sqrt() <= each + 1e-9).all()
 
 
-@given(st.integers(2, 40), st.integers(1, 3), st.integers(0, 2), st.sampled_from(KERNELS), st.integers(0, 999))
+@given(
+    st.integers(2, 40), st.integers(1, 3), st.integers(0, 2), st.sampled_from(KERNELS), st.integers(0, 999)
+)
 def test_log_posterior_gradient(t, dx, dc, kernel, seed):
     target = LogPosterior(reference.random_training(t, dx, dc, seed, kernel))
     theta = target.start() + np.random.default_rng(seed).normal(size=dx + dc + 1) * 0.3

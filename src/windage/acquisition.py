@@ -41,6 +41,10 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
         mean, variance = self.posterior(x)
         return mean + self.sqrt_beta * variance.clamp_min(MIN_VARIANCE).sqrt()
 
+    def rough(self, x: Tensor) -> Tensor:
+        """A cheaper stand-in that ranks decisions, B × Dx → B; the function itself where it is cheap."""
+        return self.functional(self.bounds(x))
+
     @abstractmethod
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""
@@ -96,11 +100,17 @@ class Mmd(_KernelBall):
 
     def __init__(self, model: ProductGP, nodes: Nodes, radius: float, sqrt_beta: float = 1.5) -> None:
         super().__init__(model, nodes, radius, sqrt_beta)
-        self.chunk *= 4  # the solver's cost is mostly per call
+        self.solver = functionals.MmdSolver(nodes.weights, self.factor, radius)
 
     def functional(self, values: Tensor) -> Tensor:
-        """B × M → B."""
-        return functionals.mmd(values, self.weights, self.factor, self.radius)
+        """B × M → B, with the envelope's gradient."""
+        with torch.no_grad():
+            worst = self.solver(values)
+        return (worst * values).sum(1)
+
+    def rough(self, x: Tensor) -> Tensor:
+        """The minimax approximation: good enough to choose where to start."""
+        return functionals.minimax(self.bounds(x), self.weights, self.factor, self.radius)
 
 
 class Minimax(_KernelBall):
@@ -112,7 +122,7 @@ class Minimax(_KernelBall):
 
 
 class ExpectedMean(AcquisitionFunction):  # type: ignore[misc]
-    """μ_F(x), the posterior mean of the expectation itself: what ``recommend`` maximises (math.md Section 5)."""
+    """μ_F(x), the posterior mean of the expectation itself: what ``recommend`` maximises."""
 
     chunk = 2**14
 
@@ -123,4 +133,8 @@ class ExpectedMean(AcquisitionFunction):  # type: ignore[misc]
     @t_batch_mode_transform(expected_q=1)  # type: ignore[untyped-decorator]
     def forward(self, X: Tensor) -> Tensor:
         """X: b × 1 × Dx → b."""
-        return self.posterior(X.squeeze(-2))[0]
+        return self.rough(X.squeeze(-2))
+
+    def rough(self, x: Tensor) -> Tensor:
+        """μ_F itself, B × Dx → B."""
+        return self.posterior(x)[0]

@@ -18,7 +18,7 @@ app = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    help="Decisions whose outcome depends on conditions that nobody controls and whose distribution nobody knows.",
+    help="Decisions whose outcome depends on conditions that nobody controls or knows the law of.",
 )
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
@@ -95,7 +95,9 @@ def demo(
     from windage import demo as shop
 
     if not out.parent.is_dir():
-        raise WindageError(f"there is no folder {out.parent} for the picture; make it, or choose another --out.")
+        raise WindageError(
+            f"there is no folder {out.parent} for the picture; make it, or choose another --out."
+        )
     console = Console(stderr=as_json)
     columns = (
         TextColumn("{task.description}"),

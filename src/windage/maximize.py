@@ -20,6 +20,9 @@ from windage.space import ONE_HOT, Block
 ARMIJO = 1e-4
 TRIES = 8
 ROUNDS, SHARED_ROUNDS = 200, 40
+HOPE, TURNS = 5.0, 4
+"""After so many turns a start leaves if the best is further above it than so many times the gain that its
+quadratic model promises."""
 GRADIENT_TOLERANCE = 1e-6
 VALUE_TOLERANCE = 1e-9
 POLISHED = 5
@@ -39,6 +42,10 @@ class Acquisition(Protocol):
         """b × 1 × d → b."""
         ...
 
+    def rough(self, x: Tensor) -> Tensor:
+        """b × d → b: the function itself, or a cheaper one that ranks points much as it does."""
+        ...
+
 
 @dataclass(frozen=True)
 class Maximum:
@@ -52,6 +59,13 @@ def score(acquisition: Acquisition, points: Tensor) -> Tensor:
     """Values at points, n × d → n, without gradients."""
     with torch.no_grad():
         return torch.cat([acquisition(part[:, None]) for part in points.split(acquisition.chunk)])
+
+
+def rank(acquisition: Acquisition, points: Tensor) -> Tensor:
+    """Rough values at points, n × d → n; what is not a number ranks last."""
+    with torch.no_grad():
+        values = torch.cat([acquisition.rough(part) for part in points.split(acquisition.chunk)])
+    return torch.nan_to_num(values, nan=-torch.inf)
 
 
 def score_and_slope(acquisition: Acquisition, points: Tensor) -> tuple[Tensor, Tensor]:
@@ -96,6 +110,7 @@ class _Climbers:
         self.direction = torch.zeros_like(x)
         self.step = torch.ones(n, dtype=x.dtype)
         self.tries = torch.zeros(n, dtype=torch.long)
+        self.turns = torch.zeros(n, dtype=torch.long)
         self.going = torch.isfinite(f).nonzero().view(-1)
         self._turn(self.going)
 
@@ -142,7 +157,12 @@ class _Climbers:
         short = self.fresh[rows, None] | bad
         self.direction[rows] = torch.where(short, direction * (0.1 / reach).clamp_max(1), direction)
         self.step[rows], self.tries[rows] = 1.0, 0
-        self._leave(rows[masked.abs().amax(1) <= GRADIENT_TOLERANCE])
+        self.turns[rows] += 1
+        # at a top; or so far below the best that its own curvature says it will not get there
+        promise = HOPE * (self.direction[rows] * masked).sum(1)
+        behind = self.f.max() - self.f[rows] > promise
+        behind &= (self.turns[rows] >= TURNS) & ~self.fresh[rows]
+        self._leave(rows[(masked.abs().amax(1) <= GRADIENT_TOLERANCE) | behind])
 
     def _leave(self, rows: Tensor) -> None:
         if len(rows):
@@ -187,23 +207,23 @@ def maximize(
         avoid: points that the result must differ from, where the space has another.
     """
     raw = every(blocks, raw_samples)
-    complete = raw is not None
-    raw = raw if raw is not None else from_uniform(sobol(raw_samples, len(blocks), seed), blocks)
-    if extra is not None and not complete:
-        raw = torch.cat([raw, extra])
-    values = torch.nan_to_num(score(acquisition, raw), nan=-torch.inf)
-    points, found = raw, values
-    if not complete:
-        starts = raw[_promising(values, restarts, seed)]
-        climbed, tops = _climb(acquisition, starts, blocks)
-        points, found = torch.cat([climbed, raw]), torch.cat([tops, values])
-    order = found.argsort(descending=True, stable=True)
-    best = int(order[0])
+    if raw is not None:
+        values = score(acquisition, raw)
+        points = raw[torch.nan_to_num(values, nan=-torch.inf).argsort(descending=True, stable=True)]
+    else:
+        raw = from_uniform(sobol(raw_samples, len(blocks), seed), blocks)
+        raw = raw if extra is None else torch.cat([raw, extra])
+        ranks = rank(acquisition, raw)
+        climbed, tops = _climb(acquisition, raw[_promising(ranks, restarts, seed)], blocks)
+        tops = torch.nan_to_num(tops, nan=-torch.inf)
+        # behind the tops come the raw points, for the case that all tops are to be avoided
+        best_first = [part.argsort(descending=True, stable=True) for part in (tops, ranks)]
+        points = torch.cat([climbed[best_first[0]], raw[best_first[1]]])
+    chosen = points[:1]
     if avoid is not None and len(avoid):
-        near = (points[order][:, None, :] - avoid).abs().amax(2).amin(1) <= APART
-        free = order[~near]
-        best = int(free[0]) if len(free) else best
-    return Maximum(points[best], float(found[best]))
+        near = (points[:, None, :] - avoid).abs().amax(2).amin(1) <= APART
+        chosen = points[~near][:1] if not bool(near.all()) else chosen
+    return Maximum(chosen[0], float(score(acquisition, chosen)))
 
 
 def from_uniform(u: Tensor, blocks: tuple[Block, ...]) -> Tensor:

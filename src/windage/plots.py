@@ -28,7 +28,9 @@ def _pyplot() -> Any:
     return pyplot
 
 
-def density(axes: Any, optimizer: Optimizer, context: str, truth: Callable[[Array], Array] | None = None) -> None:
+def density(
+    axes: Any, optimizer: Optimizer, context: str, truth: Callable[[Array], Array] | None = None
+) -> None:
     """The contexts seen, their estimated density, and the true one where it is known."""
     seen = optimizer.observations.context_array((context,))[:, 0]
     reach = 0.15 * (np.ptp(seen) or 1.0)

@@ -58,7 +58,7 @@ def predict(
 ) -> list[Prediction]:
     """The expectation at decisions, given as points of the unit box too (n × d).
 
-    Its variance is σ_F² of the GP (math.md Section 5) plus that of a mean over as many contexts as were seen,
+    Its variance is σ_F² of the GP (docs/methods.md) plus that of a mean over as many contexts as were seen,
     Var_c[μ(x, c)] / t, because the law is estimated too.
     """
     with torch.no_grad():

@@ -25,10 +25,11 @@ class ClippedLaw:
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """n draws, n × Dc."""
         columns = [law.rvs(size=n, random_state=rng) for law in self.marginals]
-        return np.clip(np.stack(columns, axis=1), 0, 1)
+        drawn: Array = np.clip(np.stack(columns, axis=1), 0, 1)
+        return drawn
 
     def nodes(self, coarse: bool = False) -> tuple[Array, Array]:
-        """Points (m × Dc) and weights (m) of a quadrature: Gauss-Legendre panels, and the atoms at 0 and 1."""
+        """Points (m × Dc) and weights (m) of a quadrature: Gauss-Legendre panels, atoms at 0 and 1."""
         panels = (COARSE if coarse else PANELS)[len(self.marginals)]
         axes = [_axis(law, panels) for law in self.marginals]
         points = np.stack(np.meshgrid(*(p for p, _ in axes), indexing="ij"), axis=-1)

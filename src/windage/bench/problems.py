@@ -1,4 +1,4 @@
-"""Benchmark problems: what is decided, what is met, f(x, c), and the exact expectation (math.md Section 6)."""
+"""Benchmark problems: what is decided, what is met, f(x, c), and the exact expectation."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from scipy.stats import qmc
 from windage.bench.laws import ClippedLaw
 from windage.errors import ConfigurationError, near_match
 from windage.space import Array, DecisionSpace, Parameter, Real
-
 
 SCAN, CLIMBS = 2**14, 12
 CHUNK = 2**18
@@ -92,14 +91,17 @@ def _matrix(values: Array, columns: int) -> Array:
 def _newsvendor(x: Array, c: Array) -> Array:
     """9 min(x, c) + max(0, x - c) - 5x: price 9, salvage 1, cost 5 a unit (paper, Section 4.3)."""
     stock, demand = x[:, 0], c[:, 0]
-    return 9 * np.minimum(stock, demand) + np.maximum(0, stock - demand) - 5 * stock
+    profit: Array = 9 * np.minimum(stock, demand) + np.maximum(0, stock - demand) - 5 * stock
+    return profit
 
 
 def _ackley(x: Array, c: Array) -> Array:
     """The negated standard Ackley on [-32.768, 32.768]^3 (the paper prints other signs)."""
     z = 65.536 * np.concatenate([x, c], axis=1) - 32.768
     root = np.sqrt(np.mean(z**2, axis=1))
-    return 20 * np.exp(-0.2 * root) + np.exp(np.mean(np.cos(2 * math.pi * z), axis=1)) - 20 - math.e
+    bumps = np.exp(np.mean(np.cos(2 * math.pi * z), axis=1))
+    height: Array = 20 * np.exp(-0.2 * root) + bumps - 20 - math.e
+    return height
 
 
 PROBLEMS: Mapping[str, Problem] = {

@@ -1,4 +1,4 @@
-"""Kernel density estimate of the context (paper, Eq. 2; math.md Section 2), on the unit box.
+"""Kernel density estimate of the context (paper, Eq. 2; docs/methods.md), on the unit box.
 
     p̂(c) = Σ_i w_i Π_d φ((c_d - c_id) / h_d) / h_d,     φ the standard normal density.
 
@@ -94,7 +94,7 @@ class Kde:
         return images
 
     def pdf(self, points: Tensor) -> Tensor:
-        """The density at points, m × Dc → m. Clamped mass sits on the bounds as atoms and is no part of it."""
+        """The density at points, m × Dc → m. Clamped mass is atoms on the bounds and no part of it."""
         product = points.new_ones(len(points), len(self.centres))
         for d, maps in enumerate(self._images):
             h = self.bandwidth[d]

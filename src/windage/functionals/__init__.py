@@ -1,4 +1,4 @@
-"""Functionals of the context: values g[..., m] at nodes with weights w[m] → [...] (math.md Section 4).
+"""Functionals of the context: values g[..., m] at nodes with weights w[m] → [...] (docs/methods.md).
 
 Pure functions, differentiable in the values; larger is better, so a robust functional takes a minimum over
 laws near the weights. Each returns what its inner problem's optimal weights w* give, Σ_m w*_m g_m, so that
@@ -6,11 +6,12 @@ autograd yields the envelope gradient Σ_m w*_m ∇g_m.
 """
 
 from windage.functionals.minimax import minimax
-from windage.functionals.mmd import mmd, mmd_weights
+from windage.functionals.mmd import MmdSolver, mmd, mmd_weights
 from windage.functionals.simple import expectation, worst_case
 from windage.functionals.total_variation import total_variation, total_variation_weights
 
 __all__ = [
+    "MmdSolver",
     "expectation",
     "minimax",
     "mmd",

@@ -1,4 +1,4 @@
-"""The minimax approximation of the MMD ball (math.md 4.4; Tay et al. 2022).
+"""The minimax approximation of the MMD ball (Tay et al. 2022).
 
 Between the slope at radius 0 (the worst-case sensitivity S) and the chord to the worst node (T), the convex
 function ε → worst expectation is approximated by the mean of its lower and its upper bound.

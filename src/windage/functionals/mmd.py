@@ -1,4 +1,4 @@
-"""The worst expectation in an MMD ball (math.md 4.3; Kirschner et al. 2020, Eq. 8), in one batch.
+"""The worst expectation in an MMD ball (Kirschner et al. 2020, Eq. 8), in one batch.
 
     min_w { Σ_m w_m g_m :  w ≥ 0,  Σ w = 1,  ‖A(w - ŵ)‖ ≤ ε },     kernel matrix = AᵀA, A of r × n
 
@@ -15,6 +15,8 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from windage.functionals.mmd_support import Supports, solve_on_support
 
 STEPS = 60
 GAP = 1e-9
@@ -40,27 +42,65 @@ def mmd(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tenso
     return least
 
 
-def mmd_weights(values: Tensor, weights: Tensor, factor: Tensor, radius: float, gap: float = GAP) -> Tensor:
+def mmd_weights(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tensor:
     """The worst law w* for each row of values, B × n → B × n."""
-    low, high = values.amin(1, keepdim=True), values.amax(1, keepdim=True)
-    result = weights.expand_as(values).clone()
-    if radius <= 0:
-        return result
-    rows = (high > low).view(-1).nonzero().view(-1)  # where all values are equal every law is the worst
-    cost = ((values - low) / (high - low).clamp_min(TINY))[rows]
+    return MmdSolver(weights, factor, radius, remember=False)(values)
+
+
+class MmdSolver:
+    """Solves the same ball for many values, as a climb asks for, and remembers where worst laws lay.
+
+    The memory only saves time: a law found from a remembered support carries a certificate of the same gap
+    that the interior-point method stops at.
+    """
+
+    def __init__(self, weights: Tensor, factor: Tensor, radius: float, remember: bool = True) -> None:
+        self.weights, self.factor, self.radius = weights, factor, radius
+        self.kernel = factor.mT @ factor if remember else None
+        self.costs = factor.new_zeros(0, factor.shape[1])
+        self.supports = Supports.of(self.costs)
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """The worst law for each row of values, B × n → B × n."""
+        low, high = values.amin(1, keepdim=True), values.amax(1, keepdim=True)
+        laws = self.weights.expand_as(values).clone()
+        # without a radius, or where all values are equal, the reference law itself is a worst one
+        rows = (high > low).view(-1).nonzero().view(-1) if self.radius > 0 else torch.arange(0)
+        cost = ((values - low) / (high - low).clamp_min(TINY))[rows]
+        if self.kernel is not None and len(self.costs):
+            nearest = self.supports[torch.cdist(cost, self.costs).argmin(1)]
+            known = solve_on_support(cost, self.weights, self.kernel, self.radius, nearest, GAP)
+            laws[rows[known.certain]] = known.laws[known.certain]
+            self._remember(cost[known.certain], known.supports[known.certain])
+            rows, cost = rows[~known.certain], cost[~known.certain]
+        if len(rows):
+            laws[rows] = interior_point(cost, self.weights, self.factor, self.radius)
+            self._remember(cost, Supports.of(laws[rows]))
+        return laws / laws.sum(1, keepdim=True)
+
+    def _remember(self, cost: Tensor, supports: Supports) -> None:
+        if self.kernel is not None:
+            self.costs = torch.cat([self.costs, cost])
+            self.supports = self.supports.join(supports)
+
+
+def interior_point(cost: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tensor:
+    """The worst laws for costs scaled to [0, 1], B × n → B × n; solved problems leave the batch."""
+    laws = torch.empty_like(cost)
+    rows = torch.arange(len(cost))
     state = _InteriorPoint(cost, weights, factor, radius)
     for _ in range(STEPS):
+        state.step()
+        going = ~(state.gap <= GAP)
+        if bool(going.all()):
+            continue
+        laws[rows[~going]] = state.w[~going]
+        rows = rows[going]
+        state.keep(going)
         if not len(rows):
             break
-        state.step()
-        going = ~(state.gap <= gap)
-        if not bool(going.all()):
-            done = rows[~going]
-            result[done] = state.w[~going]
-            rows = rows[going]
-            state.keep(going)
-    result[rows] = state.w
-    return result / result.sum(1, keepdim=True)
+    laws[rows] = state.w
+    return laws
 
 
 class _InteriorPoint:
@@ -72,9 +112,8 @@ class _InteriorPoint:
         self.b = torch.cat([factor, torch.ones_like(weights)[None]])
         self.r = len(factor)
         self.target = self.b @ weights
-        rows, columns = torch.triu_indices(self.r + 1, self.r + 1)
-        self.rows, self.columns = rows, columns
-        self.table = (self.b[rows] * self.b[columns]).mT.contiguous()
+        # B D⁻¹ Bᵀ of a whole batch is one product with this n × (r+1)² table
+        self.table = (self.b[:, None] * self.b).reshape(-1, n).mT.contiguous()
         # start between the reference law and the uniform one, strictly inside the ball
         uniform = torch.full_like(weights, 1 / n)
         distance = float((factor @ (uniform - weights)).norm())
@@ -137,10 +176,7 @@ class _InteriorPoint:
     def _factorise(self) -> None:
         """B D⁻¹ Bᵀ + Q⁻¹, Q = λ(I + uuᵀ/s) being the curvature of the ball, and its Cholesky factor."""
         self.inverse = self.w / self.z
-        packed = self.inverse @ self.table
-        core = packed.new_empty(len(packed), self.r + 1, self.r + 1)
-        core[:, self.rows, self.columns] = packed
-        core[:, self.columns, self.rows] = packed
+        core = (self.inverse @ self.table).view(-1, self.r + 1, self.r + 1)
         self.spread = self.u / (self.s + self.u.square().sum(1, keepdim=True)).sqrt()
         block = core[:, : self.r, : self.r]
         block -= (self.spread / self.lam)[:, :, None] * self.spread[:, None, :]

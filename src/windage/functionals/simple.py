@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 def expectation(values: Tensor, weights: Tensor) -> Tensor:
-    """Σ_m w_m g_m (math.md 4.1; the paper's SBO-KDE, Algorithm 1 line 5).
+    """Σ_m w_m g_m (the paper's SBO-KDE, Algorithm 1 line 5).
 
     Args:
         values: ``... × M``.
@@ -19,7 +19,7 @@ def expectation(values: Tensor, weights: Tensor) -> Tensor:
 
 
 def worst_case(values: Tensor) -> Tensor:
-    """min_m g_m (math.md 4.5; StableOpt).
+    """min_m g_m (StableOpt).
 
     Args:
         values: ``... × M``.

@@ -1,4 +1,4 @@
-"""The worst expectation in a total-variation ball (math.md 4.2; the paper's Proposition 2), in closed form.
+"""The worst expectation in a total-variation ball (the paper's Proposition 2), in closed form.
 
     min_q { Σ_m q_m g_m + q_0 floor :  q ≥ 0,  Σ q = 1,  Σ_m |q_m - w_m| + q_0 ≤ radius }
 

@@ -1,7 +1,7 @@
 """Hyper-parameters of the GP by maximum a posteriori, in closed form.
 
 Value and gradient come from one Cholesky factor and one inverse,
-dL/dθ = ½ tr((ααᵀ - K⁻¹) ∂K/∂θ), with ∂K/∂θ elementwise (math.md Section 3); the constant mean is
+dL/dθ = ½ tr((ααᵀ - K⁻¹) ∂K/∂θ), with ∂K/∂θ elementwise (docs/methods.md); the constant mean is
 profiled out exactly. Priors and starting point are BoTorch's, so the optimum is that of
 ``fit_gpytorch_mll``, for a small share of its time.
 

@@ -1,4 +1,4 @@
-"""The product posterior: mean and variance of the GP on x × c without building x × c (math.md Section 3).
+"""The product posterior: mean and variance of the GP on x × c without building x × c (docs/methods.md).
 
 Symbols: B decisions, M context nodes, t observations, r rank. With k = kx(x, X) (t) for one decision and
 Kc = kc(nodes, C) (M × t):
@@ -155,7 +155,7 @@ class NodePosterior:
 
 
 class ExpectationPosterior:
-    """The Gaussian posterior of F(x) = Σ_m w_m f(x, c_m) itself (math.md Section 5).
+    """The Gaussian posterior of F(x) = Σ_m w_m f(x, c_m) itself (docs/methods.md).
 
     With z = Kcᵀw and v0 = wᵀ K_cc w:  μ_F = m + (kx∘z)·α,  σ_F² = v0 - (kx∘z)ᵀ K⁻¹ (kx∘z).
     """
