@@ -56,7 +56,7 @@ def grid(contexts: Tensor, size: int) -> Nodes:
 
 
 def box(contexts: Tensor, lower: Tensor, upper: Tensor, count: int, seed: int) -> Nodes:
-    """Sobol points of [mean - std, mean + std] of the contexts seen, kept within the bounds (docs/methods.md)."""
+    """Sobol points of [mean - std, mean + std] of the contexts seen, within the bounds (docs/methods.md)."""
     mean, deviation = contexts.mean(0), contexts.std(0, correction=0)
     low = torch.maximum(mean - deviation, lower)
     high = torch.minimum(mean + deviation, upper)

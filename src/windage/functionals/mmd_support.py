@@ -19,7 +19,7 @@ from torch import Tensor
 
 SLOTS = 16
 """Most nodes that a support may have; larger ones are left to the interior-point method."""
-ROUNDS = 12
+ROUNDS = 30
 JITTER = 1e-12
 
 
@@ -104,8 +104,10 @@ def _solve(
     near = nu_p.view(-1) - (p * sides[:, :, 0]).sum(1) + weights @ at_reference
     down = -(q * g).sum(1)
     tau = ((radius * radius - near).clamp_min(0) / down.clamp_min(1e-300)).sqrt()[:, None]
-    tau = torch.where((near > radius * radius)[:, None], torch.nan, tau)  # out of reach of the ball
     on_support = (p + tau * q) * mask
     law = torch.zeros_like(cost).scatter_add_(1, on.index, on_support)
-    z = cost + (law @ kernel - at_reference - nu_p) / tau - nu_q
+    pull = law @ kernel - at_reference - nu_p
+    # out of reach of the ball (τ = 0): the node that brings the law nearest is the one that is missing
+    inside = (near <= radius * radius)[:, None]
+    z = torch.where(inside, cost + pull / tau - nu_q, pull - 1.0)
     return law, on_support, z
