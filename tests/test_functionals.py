@@ -75,6 +75,13 @@ def test_total_variation_without_a_floor_uses_the_least_value():
     assert float(total_variation(values, weights, 0.4)) == pytest.approx(0.3 + 1.0 + 0.2)
 
 
+def test_total_variation_takes_one_row_and_a_plain_floor():
+    values, weights = tensors([3.0, 1.0, 2.0], [0.2, 0.3, 0.5])
+    assert float(total_variation(values, weights, 0.4, -1.0)) == pytest.approx(0.3 + 1.0 - 0.2)
+    third = torch.full((3,), 1 / 3, dtype=torch.double)
+    assert float(total_variation(values, third, 0.4, -1.0)) == pytest.approx(1.2)
+
+
 def test_total_variation_takes_any_leading_shape():
     generator = torch.Generator().manual_seed(0)
     values = torch.randn(2, 3, 7, generator=generator, dtype=torch.double)

@@ -16,3 +16,6 @@ class Trial:
     decision: Mapping[str, Value]
     study: str = field(default="", repr=False, compare=False)
     """Which optimizer in memory gave it out; survives a copy to another process and back."""
+
+    def __hash__(self) -> int:
+        return hash((self.number, self.study))

@@ -48,7 +48,7 @@ def _equal_left(values: Tensor, weight: Tensor, moved: float) -> Tensor:
 
 
 def total_variation(
-    values: Tensor, weights: Tensor, radius: float | Tensor, floor: Tensor | None = None
+    values: Tensor, weights: Tensor, radius: float | Tensor, floor: Tensor | float | None = None
 ) -> Tensor:
     """The least expectation over laws within ``radius`` (full L1 distance) of the weights.
 
@@ -56,14 +56,14 @@ def total_variation(
         values: g at the nodes, ``... × M``.
         weights: ``M`` or ``... × M``, non-negative, sum 1.
         radius: 0 gives the expectation; 2 and more the infimum.
-        floor: inf over the context space of g, ``...``; None: the least of the values.
+        floor: inf over the context space of g, ``...`` or one number; None: the least of the values.
 
     Returns:
         ``...``; its gradient is the envelope's: the remaining weights on ∇g and the rest at the infimum.
     """
     lowest = values.min(dim=-1).values
     if floor is not None:
-        lowest = torch.minimum(floor, lowest)
+        lowest = torch.minimum(torch.as_tensor(floor, dtype=values.dtype), lowest)
     with torch.no_grad():
         left, moved = total_variation_weights(values, weights, radius)
     worst: Tensor = torch.linalg.vecdot(left, values) + moved * lowest

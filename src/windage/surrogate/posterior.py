@@ -25,9 +25,8 @@ from windage.surrogate import kernels
 from windage.surrogate.low_rank import low_rank
 from windage.surrogate.model import ProductGP
 
-CHUNK_LOW_RANK, CHUNK_DENSE = 2**18, 2**22
-"""Largest intermediate of one evaluation, in numbers; more decisions are done in turn. The first keeps it in
-the processor's cache, the second bounds the memory (32 MB)."""
+CHUNK_LOW_RANK, CHUNK_DENSE = 2**18, 2**20
+"""Largest intermediate of one evaluation, in numbers; more decisions are done in turn, within the cache."""
 
 
 class _Side:
@@ -103,20 +102,21 @@ class _DenseMoments(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, at: NodePosterior) -> tuple[Tensor, Tensor]:
         k, h = at.side.forward(x)
         mean = torch.addmm(at.offset, k * at.alpha, at.kc.mT)
-        block = k[:, None, :] * at.kc  # B × M × t
-        solved = (block.view(-1, block.shape[2]) @ at.precision).view_as(block)
-        variance = 1 - torch.linalg.vecdot(solved, block)
+        # S_mj = Σ_i Kc_mi k_i K⁻¹_ij Kc_mj (B × M × t): var = 1 - S k, and ∂var/∂k = -2 S
+        s = torch.bmm(at.kc.expand(len(x), -1, -1), k[:, :, None] * at.precision)
+        s *= at.kc
+        variance = 1 - torch.bmm(s, k[:, :, None])[:, :, 0]
         ctx.at = at
-        ctx.save_for_backward(x, h, solved)
+        ctx.save_for_backward(x, h, s)
         return mean, variance
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Tensor, None]:
-        x, h, solved = ctx.saved_tensors
+        x, h, s = ctx.saved_tensors
         at = ctx.at
         grad_k = (grad_mean @ at.kc) * at.alpha
-        grad_k -= 2 * torch.einsum("bm,bmt,mt->bt", grad_variance, solved, at.kc)
+        grad_k -= 2 * torch.bmm(grad_variance[:, None, :], s)[:, 0, :]
         return at.side.backward(x, h, grad_k), None
 
 
@@ -141,7 +141,7 @@ class NodePosterior:
             self.factors = (u, w, u[:, self.rows] * u[:, self.columns] * twice)
             self.chunk = max(1, CHUNK_LOW_RANK // max(r * t, r * r, m))
         else:
-            self.chunk = max(1, CHUNK_DENSE // (m * t))
+            self.chunk = max(1, CHUNK_DENSE // max(m * t, t * t))
 
     def _cheaper(self, r: int) -> bool:
         m, t = self.kc.shape
