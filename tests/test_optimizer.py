@@ -328,6 +328,23 @@ def test_observations_are_frozen_and_become_a_table():
     assert len(shop().observations.to_pandas()) == 0
 
 
+def test_scalars_of_numpy_and_torch_are_numbers():
+    opt = shop()
+    context = {"demand": torch.tensor(7.0), "heat": np.float32(20)}
+    opt.tell({**DECISION, "stock": np.int64(3)}, context=context, value=torch.tensor(1.5, dtype=torch.double))
+    assert opt.observations.values == (1.5,)
+    assert json.dumps(opt.to_dict())
+    for wrong in (
+        np.bool_(True),
+        torch.tensor(True),
+        torch.tensor([1.0]),
+        np.array([1.0]),
+        np.datetime64("2024"),
+    ):
+        with pytest.raises(InputError, match="value must be a number"):
+            opt.tell(DECISION, context=CONTEXT, value=wrong)
+
+
 def test_the_state_is_plain_json():
     opt = shop()
     opt.tell(DECISION, context=CONTEXT, value=np.float64(1.5))

@@ -19,8 +19,8 @@ from windage.space import ONE_HOT, Block
 
 ARMIJO = 1e-4
 TRIES = 8
-ROUNDS, SHARED_ROUNDS = 200, 40
-HOPE, TURNS = 5.0, 4
+ROUNDS, SHARED_ROUNDS = 200, 30
+HOPE, TURNS = 20.0, 4
 """After so many turns a start leaves if the best is further above it than so many times the gain that its
 quadratic model promises."""
 GRADIENT_TOLERANCE = 1e-6
@@ -90,7 +90,7 @@ def ascend(evaluate: Evaluate, start: Tensor, lower: Tensor, upper: Tensor) -> t
     values, slopes = evaluate(points)
     climbers = _Climbers(points, values, slopes, lower, upper)
     for done in range(ROUNDS):
-        if done >= SHARED_ROUNDS:  # stragglers below the top are not worth a round each
+        if done >= SHARED_ROUNDS + 5 * start.shape[1]:  # stragglers below the top are not worth a round each
             climbers.going = climbers.going[climbers.f[climbers.going] >= climbers.f.max()]
         if not len(climbers.going):
             break

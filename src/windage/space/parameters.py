@@ -28,9 +28,9 @@ MARGIN = 0.1
 
 def number(value: object, label: str) -> float:
     """A finite float, or an InputError that names ``label``."""
-    if isinstance(value, np.ndarray) and value.ndim == 0:
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a scalar of numpy, torch or the like
         value = value.item()
-    if isinstance(value, bool | np.bool_) or not isinstance(value, RealNumber):
+    if isinstance(value, bool) or not isinstance(value, RealNumber):
         raise InputError(
             f"{label} must be a number, but is {value!r} ({type(value).__name__}). Give a plain number."
         )
