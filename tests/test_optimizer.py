@@ -221,7 +221,7 @@ def test_a_damaged_dictionary_is_refused(damage):
 
 @pytest.mark.parametrize("n", [-1, 1.5, "3", True])
 def test_ask_wants_a_count(n):
-    with pytest.raises(ConfigurationError, match="n must be"):
+    with pytest.raises(InputError, match="n must be"):
         optimizer().ask(n)
 
 

@@ -22,6 +22,8 @@ class Observations:
     decisions: tuple[Mapping[str, Value], ...] = ()
     contexts: tuple[Mapping[str, float], ...] = ()
     values: tuple[float, ...] = ()
+    columns: tuple[str, ...] = ()
+    """The names of the decisions and of the contexts."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -29,8 +31,16 @@ class Observations:
     def add(self, decision: Mapping[str, Value], context: Mapping[str, float], value: float) -> Observations:
         """A new record with one observation more."""
         return Observations(
-            (*self.decisions, dict(decision)), (*self.contexts, dict(context)), (*self.values, value)
+            (*self.decisions, dict(decision)),
+            (*self.contexts, dict(context)),
+            (*self.values, value),
+            self.columns,
         )
+
+    def copy(self) -> Observations:
+        """A record that shares no dictionary with this one."""
+        decisions, contexts = tuple(map(dict, self.decisions)), tuple(map(dict, self.contexts))
+        return Observations(decisions, contexts, self.values, self.columns)
 
     def context_array(self, names: tuple[str, ...]) -> Array:
         """The contexts, n × Dc, in the user's units."""
@@ -47,7 +57,11 @@ class Observations:
         except ImportError as error:
             raise missing_extra("pandas", "tables", "a table of the observations") from error
         rows = zip(self.decisions, self.contexts, self.values, strict=True)
-        return pandas.DataFrame([{**d, **c, "value": v} for d, c, v in rows])
+        table = [{**d, **c, "value": v} for d, c, v in rows]
+        return pandas.DataFrame(table, columns=[*self.columns, "value"] if self.columns else None)
+
+
+ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True)
@@ -69,7 +83,7 @@ class Outcome:
         size = float(np.abs(values).max(initial=0.0)) or 1.0
         relative = sign * values / size
         deviation = float(relative.std(ddof=1)) if len(values) > 1 else 0.0
-        if deviation <= 1e-12:  # nothing but rounding: the magnitude itself is the only scale known
+        if deviation <= ROUNDING:  # nothing but rounding: the magnitude itself is the only scale known
             deviation = 1.0
         return cls(sign, size, float(relative.mean()), deviation)
 

@@ -25,8 +25,10 @@ HOPE, TURNS = 20.0, 4
 quadratic model promises."""
 GRADIENT_TOLERANCE = 1e-6
 VALUE_TOLERANCE = 1e-9
-POLISHED = 5
-"""How many of the best mixed decisions the local search starts from."""
+POLISHED, STEPS = 5, 30
+"""How many of the best mixed decisions the local search starts from, and how far it goes."""
+SECOND = 32
+"""How many tops and how many raw points are scored when the best may not be taken."""
 APART = 1e-3
 """Decisions closer than this in every coordinate of the unit box count as the same."""
 
@@ -216,14 +218,17 @@ def maximize(
         ranks = rank(acquisition, raw)
         climbed, tops = _climb(acquisition, raw[_promising(ranks, restarts, seed)], blocks)
         tops = torch.nan_to_num(tops, nan=-torch.inf)
-        # behind the tops come the raw points, for the case that all tops are to be avoided
         best_first = [part.argsort(descending=True, stable=True) for part in (tops, ranks)]
         points = torch.cat([climbed[best_first[0]], raw[best_first[1]]])
-    chosen = points[:1]
+    candidates = points[:1]
     if avoid is not None and len(avoid):
-        near = (points[:, None, :] - avoid).abs().amax(2).amin(1) <= APART
-        chosen = points[~near][:1] if not bool(near.all()) else chosen
-    return Maximum(chosen[0], float(score(acquisition, chosen)))
+        free = points[(points[:, None, :] - avoid).abs().amax(2).amin(1) > APART]
+        # the best top may be taken: then another top or a raw point near it is the best of what is left
+        spare = torch.cat([free[:SECOND], free[restarts : restarts + SECOND]])
+        candidates = spare if len(free) else candidates
+    values = torch.nan_to_num(score(acquisition, candidates), nan=-torch.inf)
+    best = int(values.argmax())
+    return Maximum(candidates[best], float(values[best]))
 
 
 def from_uniform(u: Tensor, blocks: tuple[Block, ...]) -> Tensor:
@@ -303,7 +308,7 @@ def _round(points: Tensor, blocks: tuple[Block, ...]) -> Tensor:
 
 
 def _neighbours(point: Tensor, blocks: tuple[Block, ...]) -> Tensor:
-    """The decisions that differ in one integer by one, or in one choice."""
+    """The decisions that differ in one integer by 1, 2, 4, …, or in one choice."""
     found = []
     for block in blocks:
         if not block.levels:
@@ -312,7 +317,8 @@ def _neighbours(point: Tensor, blocks: tuple[Block, ...]) -> Tensor:
             options = _coordinates(torch.arange(block.levels, dtype=point.dtype), block)
         else:
             here = (point[block.start] * (block.levels - 1)).round()
-            levels = torch.stack([here - 1, here + 1])
+            steps = 2.0 ** torch.arange(max(1, (block.levels // 4).bit_length()), dtype=point.dtype)
+            levels = torch.cat([here - steps, here + steps])
             options = _coordinates(levels[(levels >= 0) & (levels < block.levels)], block)
         more = point.repeat(len(options), 1)
         more[:, block.start : block.stop] = options
@@ -328,7 +334,7 @@ def _polish(
     for block in blocks:
         frozen[block.start : block.stop] = block.levels > 0
     best = Maximum(point, float(score(acquisition, point[None])))
-    for _ in range(ROUNDS):
+    for _ in range(STEPS):
         here = best.point[None]
         lower, upper = torch.where(frozen, here, 0.0), torch.where(frozen, here, 1.0)
         reached, value = ascend(evaluate, here, lower, upper) if not bool(frozen.all()) else (here, None)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from windage.errors import ConfigurationError, near_match
+from windage.space import plain
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,7 +62,8 @@ class Settings:
                 raise ConfigurationError(
                     f"unknown setting {name!r}; the settings are {', '.join(known)}.{near_match(name, known)}"
                 )
-        settings = replace(cls(), **given)
+        changes: dict[str, Any] = {name: plain(value) for name, value in given.items()}
+        settings = replace(cls(), **changes)
         settings._check()
         return settings
 
@@ -70,9 +72,9 @@ class Settings:
             _whole(name, getattr(self, name))
         if self.grid is not None:
             _whole("grid", self.grid, least=2)
-        if self.samples != DETERMINISTIC:
+        if not (isinstance(self.samples, str) and self.samples == DETERMINISTIC):
             _whole("samples", self.samples, words=f' or "{DETERMINISTIC}"')
-        if self.sqrt_beta != THEOREM:
+        if not (isinstance(self.sqrt_beta, str) and self.sqrt_beta == THEOREM):
             _positive("sqrt_beta", self.sqrt_beta, zero=True, words=f' or "{THEOREM}"')
         for name in ("lipschitz", "gamma"):
             _positive(name, getattr(self, name))
@@ -104,13 +106,13 @@ def _whole(name: str, value: object, least: int = 1, words: str = "") -> None:
 
 def _positive(name: str, value: object, zero: bool = False, words: str = "") -> None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value < 0 or (value == 0 and not zero):  # type: ignore[arg-type, operator]
+    if not number or not 0 <= value <= 1e300 or (value == 0 and not zero):  # type: ignore[operator]
         kind = "0 or a positive" if zero else "a positive"
         raise ConfigurationError(f"{name} must be {kind} number{words}, not {value!r}.")
 
 
 def _one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    if value not in known:
+    if not isinstance(value, str) or value not in known:
         raise ConfigurationError(
             f"{name} must be one of {', '.join(known)}, not {value!r}.{near_match(value, known)}"
         )

@@ -18,14 +18,22 @@ import torch
 
 from windage import recommendation, state
 from windage.acquisition import ExpectedMean
-from windage.data import Observations, Outcome
+from windage.data import Observations
 from windage.density import ContextDensity, Kde, sobol
-from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError
+from windage.errors import (
+    ConfigurationError,
+    InputError,
+    NotEnoughDataError,
+    TrialError,
+    WindageError,
+    near_match,
+)
+from windage.evidence import Evidence
 from windage.maximize import from_uniform, maximize
 from windage.methods import Settings, Situation, get_method
 from windage.recommendation import Prediction, Recommendation
-from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number
-from windage.surrogate import Hyperparameters, ProductGP, Training, fit
+from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, plain
+from windage.surrogate import Hyperparameters, ProductGP, fit
 from windage.trial import Trial
 
 INITIAL = 10
@@ -43,7 +51,8 @@ def _one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with torch.inference_mode(False):  # gradients are needed, wherever we are called from
+            yield
     finally:
         torch.set_num_threads(threads)
 
@@ -83,12 +92,16 @@ class Optimizer:
                 'without any, use method="gp-ucb".'
             )
         if direction not in ("maximize", "minimize"):
-            raise ConfigurationError(f'direction must be "maximize" or "minimize", not {direction!r}.')
+            raise ConfigurationError(
+                f'direction must be "maximize" or "minimize", not {direction!r}.'
+                + near_match(direction, ("maximize", "minimize"))
+            )
         self._direction = direction
         self._seed = secrets.randbits(32) if seed is None else _count("seed", seed)
         self._initial = _initial(initial, budget)
         self._settings = Settings.of(settings)
-        self._observations = Observations()
+        self._observations = Observations(columns=(*self._decisions.names, *self._contexts.names))
+        self._look()
         self._pending: dict[int, dict[str, Value]] = {}
         self._adopted: set[int] = set()  # pending trials restored from a dictionary: any copy may tell them
         self._asked = 0
@@ -116,8 +129,8 @@ class Optimizer:
 
     @property
     def observations(self) -> Observations:
-        """Everything told so far, frozen."""
-        return self._observations
+        """Everything told so far: a frozen copy."""
+        return self._observations.copy()
 
     @property
     def pending(self) -> tuple[Trial, ...]:
@@ -130,10 +143,9 @@ class Optimizer:
         self._need_observations("the density of the context")
         if not self._contexts.names:
             raise ConfigurationError("this study has no contexts, so there is no density.")
-        kde = self._kde()
-        assert kde is not None
-        scale = self._contexts.scale(self._seen())
-        return ContextDensity(kde, scale, self._contexts.names, self._random("density", 0))
+        evidence = self._evidence
+        assert evidence.kde is not None
+        return ContextDensity(evidence.kde, evidence.scale, self._contexts.names, self._random("density", 0))
 
     # ------------------------------------------------------------------ ask
 
@@ -144,7 +156,7 @@ class Optimizer:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """The next decision, or a list of n. Each allows for those asked for and not told yet."""
         if n is not None:
-            return [self.ask() for _ in range(_count("n", n))]
+            return [self.ask() for _ in range(_count("n", n, InputError))]
         with _one_thread():
             point = self._propose(self._asked)
         decision = self._decisions.decode(point.numpy())
@@ -167,12 +179,11 @@ class Optimizer:
         joint = self._method.uses_context
         model = self._model(joint, keep=True)
         known = model.data.x[model.data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
-        kde = self._kde()
+        law = self._evidence
         if len(waiting):
-            model = model.extended(waiting, self._imagined(kde if joint else None))
+            model = model.extended(waiting, self._imagined(law.kde if joint else None))
         seed = self._random("ask", index)
-        contexts = torch.from_numpy(self._unit_contexts())
-        acquisition = self._method.build(Situation(model, contexts, kde, self._settings, seed))
+        acquisition = self._method.build(Situation(model, law.law_contexts, law.kde, self._settings, seed))
         return maximize(
             acquisition,
             self._decisions.blocks,
@@ -225,11 +236,14 @@ class Optimizer:
             raise InputError("the value is missing: give value=..., what came out of this decision.")
         outcome = number(value, "value")
         self._observations = self._observations.add(decision, met, outcome)
+        self._look()
         if isinstance(trial, Trial):
             self._drop(trial.number)
 
     def cancel(self, trial: Trial) -> None:
         """Forget a pending trial whose result will never come; it no longer holds its place."""
+        if not isinstance(trial, Trial):
+            raise TrialError(f"cancel takes a trial from ask() or from pending, not {trial!r}.")
         self._check_trial(trial)
         self._drop(trial.number)
 
@@ -238,8 +252,14 @@ class Optimizer:
         self._adopted.discard(index)
 
     def _check_trial(self, trial: Trial) -> dict[str, Value]:
-        decision = self._pending.get(trial.number)
+        index = _count("the number of the trial", trial.number, TrialError)
+        decision = self._pending.get(index)
         own = trial.study == self._study
+        if decision is not None and own and decision != trial.decision:
+            raise TrialError(
+                f"the decision of trial {index} was changed since it was asked for. Cancel the trial, and "
+                "tell what was really done as history: tell({...}, ...)."
+            )
         if decision is None and own and trial.number < self._asked:
             raise TrialError(f"trial {trial.number} was told or cancelled already. Ask for a new one.")
         if decision is None and trial.number in range(self._asked) and not own:
@@ -261,7 +281,7 @@ class Optimizer:
         self._need_observations("a recommendation")
         with _one_thread():
             model = self._model(bool(self._contexts.names))
-            nodes = recommendation.context_nodes(self._kde())
+            nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
             best = maximize(
                 ExpectedMean(model, nodes),
@@ -284,16 +304,24 @@ class Optimizer:
         self, decision: Mapping[str, Value] | Sequence[Mapping[str, Value]]
     ) -> Prediction | list[Prediction]:
         """What is to be expected of a decision of your own, or of each of a list of them."""
-        if isinstance(decision, Mapping):
+        if isinstance(decision, Mapping) or not isinstance(decision, Sequence) or isinstance(decision, str):
             return self.predict([decision])[0]
         self._need_observations("a prediction")
         checked = [self._decisions.check(d) for d in decision]
         points = torch.from_numpy(self._decisions.encode(checked))
         with _one_thread():
             model = self._model(bool(self._contexts.names))
-            return recommendation.predict(model, self._kde(), self._outcome(), points, checked)
+            evidence = self._evidence
+            return recommendation.predict(model, evidence.kde, evidence.outcome, points, checked)
 
     # ------------------------------------------------------------------ models
+
+    def _look(self) -> None:
+        """See the observations anew."""
+        maximize = self._direction == "maximize"
+        self._evidence = Evidence(
+            self._decisions, self._contexts, self._observations, maximize, self._settings
+        )
 
     def _model(self, joint: bool, keep: bool = False) -> ProductGP:
         """The GP fitted to all observations: on (x, c), or on x alone.
@@ -303,7 +331,7 @@ class Optimizer:
         count = len(self._observations)
         cached = self._models.get(joint)
         if cached is None or cached[0] != count:
-            data = self._training(joint)
+            data = self._evidence.training(joint)
             last = self._fits.get(joint)
             if last is not None and last[0] == count:
                 hyper = last[1]
@@ -316,40 +344,6 @@ class Optimizer:
             assert cached[1].hyperparameters is not None
             self._fits[joint] = (count, cached[1].hyperparameters)
         return cached[1]
-
-    def _training(self, joint: bool) -> Training:
-        values = np.array(self._observations.values)
-        groups = [i for i, b in enumerate(self._decisions.blocks) for _ in range(b.stop - b.start)]
-        contexts = self._unit_contexts()
-        return Training(
-            torch.from_numpy(self._decisions.encode(self._observations.decisions)),
-            torch.from_numpy(contexts if joint else contexts[:, :0]),
-            torch.from_numpy(self._outcome().standardise(values)),
-            tuple(groups),
-            self._settings.kernel,
-        )
-
-    def _outcome(self) -> Outcome:
-        return Outcome.of(np.array(self._observations.values), self._direction == "maximize")
-
-    def _seen(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        return self._observations.context_array(self._contexts.names)
-
-    def _unit_contexts(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        seen = self._seen()
-        return self._contexts.scale(seen).to_unit(seen)
-
-    def _kde(self) -> Kde | None:
-        if not self._contexts.names:
-            return None
-        scale = self._contexts.scale(self._seen())
-        return Kde.of(
-            torch.from_numpy(self._unit_contexts()),
-            self._settings.bandwidth,
-            self._settings.boundary,
-            torch.from_numpy(scale.lower),
-            torch.from_numpy(scale.upper),
-        )
 
     def _random(self, stream: str, index: int) -> int:
         """A seed of its own for each purpose and trial."""
@@ -387,25 +381,30 @@ class Optimizer:
                 state.space_from_dict(saved["contexts"]),
                 saved["method"],
                 saved["direction"],
-                saved["seed"],
-                saved["initial"],
+                _count("seed", saved["seed"]),
+                _count("initial", saved["initial"]),
                 **saved["settings"],
             )
             for row in saved["observations"]:
                 optimizer.tell(row["decision"], row["context"], row["value"])
-            for row in saved["pending"]:
-                optimizer._pending[int(row["number"])] = optimizer._decisions.check(row["decision"])
-            optimizer._adopted = set(optimizer._pending)
             optimizer._asked = _count("asked", saved["asked"])
-            optimizer._fits = state.fits_from_dict(saved["fits"])
+            for row in saved["pending"]:
+                index = _count("the number of a pending trial", row["number"])
+                if index in optimizer._pending or index >= optimizer._asked:
+                    raise ConfigurationError(f"pending trial {index} was never asked for, or stands twice.")
+                optimizer._pending[index] = optimizer._decisions.check(row["decision"])
+            optimizer._adopted = set(optimizer._pending)
+            width = optimizer._decisions.blocks[-1].stop
+            optimizer._fits = state.fits_from_dict(saved["fits"], width, len(optimizer._contexts.names))
         return optimizer
 
 
-def _count(name: str, value: object) -> int:
-    """A whole number, 0 or more, or a ConfigurationError."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-        raise ConfigurationError(f"{name} must be a whole number, 0 or more, not {value!r}.")
-    return int(value)
+def _count(name: str, value: object, kind: type[WindageError] = ConfigurationError) -> int:
+    """A whole number, 0 or more, or an error."""
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise kind(f"{name} must be a whole number, 0 or more, not {value!r}.")
+    return value
 
 
 def _initial(initial: int | None, budget: int | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -51,10 +52,13 @@ def space_to_dict(parameters: Mapping[str, Parameter]) -> list[dict[str, Any]]:
 
 def space_from_dict(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """The inverse of ``space_to_dict``."""
-    return {
-        row["name"]: _KINDS[row["kind"]](**{k: v for k, v in row.items() if k not in ("name", "kind")})
-        for row in rows
-    }
+    parameters = {}
+    for row in rows:
+        if row["kind"] not in _KINDS:
+            raise ConfigurationError(f"{row['name']!r} is of the unknown kind {row['kind']!r}.")
+        fields = {k: v for k, v in row.items() if k not in ("name", "kind")}
+        parameters[row["name"]] = _KINDS[row["kind"]](**fields)
+    return parameters
 
 
 def observations_to_list(observations: Observations) -> list[dict[str, Any]]:
@@ -73,11 +77,15 @@ def fits_to_dict(fits: Mapping[bool, tuple[int, Hyperparameters]]) -> dict[str, 
     return plain
 
 
-def fits_from_dict(saved: Mapping[str, Any]) -> dict[bool, tuple[int, Hyperparameters]]:
-    """The inverse of ``fits_to_dict``."""
+def fits_from_dict(saved: Mapping[str, Any], dx: int, dc: int) -> dict[bool, tuple[int, Hyperparameters]]:
+    """The inverse of ``fits_to_dict``, for so many coordinates of x and of c."""
     fits = {}
     for name, row in saved.items():
         numbers = {key: float(row[key]) for key in ("noise", "mean", "log_posterior")}
         hyper = Hyperparameters(tuple(map(float, row["x"])), tuple(map(float, row["c"])), **numbers)
+        scales = (*hyper.x, *hyper.c, hyper.noise)
+        right = (len(hyper.x), len(hyper.c)) == (dx, dc if name == "joint" else 0)
+        if not right or not all(0 < s < math.inf for s in scales) or not math.isfinite(hyper.mean):
+            raise ConfigurationError(f"its fit {name!r} does not belong to this study.")
         fits[name == "joint"] = (int(row["count"]), hyper)
     return fits

@@ -10,7 +10,7 @@ import torch
 
 from windage.density.kde import Kde
 from windage.errors import InputError
-from windage.space import Array, ContextScale
+from windage.space import Array, ContextScale, plain
 from windage.space.parameters import check_names
 
 
@@ -46,23 +46,35 @@ class ContextDensity:
 
     def sample(self, n: int, seed: int | None = None) -> Array:
         """n draws from the estimated density, n × Dc, one column a context. The same seed, the same draws."""
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise InputError(f"n must be a whole number, 0 or more, not {n!r}.")
-        generator = torch.Generator().manual_seed(self._seed if seed is None else seed)
-        return self._scale.to_user(self._kde.sample(n, generator).numpy())
+        for name, given in (("n", n), ("seed", 0 if seed is None else seed)):
+            value = plain(given)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InputError(f"{name} must be a whole number, 0 or more, not {value!r}.")
+        generator = torch.Generator().manual_seed(self._seed if seed is None else int(seed) % 2**63)
+        draws = self._kde.sample(int(n), generator).numpy()
+        return self._scale.to_user(draws, clip=self._kde.boundary != "none")
 
     def _points(self, c: Any) -> tuple[Array, bool]:
         dimensions = len(self.names)
-        if isinstance(c, Mapping):
-            given = check_names(c, self.names, "context")
-            columns = [np.asarray(given[name], dtype=float) for name in self.names]
-            single = all(column.ndim == 0 for column in columns)
-            points = np.stack([np.atleast_1d(col) for col in np.broadcast_arrays(*columns)], axis=-1)
-        else:
-            array = np.asarray(c, dtype=float)
-            single = array.ndim == 0 or (array.ndim == 1 and dimensions > 1)
-            points = array.reshape(-1, dimensions) if array.size % dimensions == 0 else array
+        try:
+            if isinstance(c, Mapping):
+                given = check_names(c, self.names, "context")
+                columns = np.broadcast_arrays(*(np.asarray(given[n], dtype=float) for n in self.names))
+                single = columns[0].ndim == 0
+                points = np.stack([np.atleast_1d(column) for column in columns], axis=-1)
+            else:
+                points = np.asarray(c, dtype=float)
+                single = points.ndim == 0 or (points.ndim == 1 and dimensions > 1)
+                points = points.reshape(-1, 1) if dimensions == 1 and points.ndim < 2 else points
+                points = points[None] if points.ndim == 1 else points
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InputError):
+                raise
+            raise self._refusal(c) from error
         if points.ndim != 2 or points.shape[1] != dimensions or not np.isfinite(points).all():
-            names = ", ".join(self.names)
-            raise InputError(f"contexts must be finite numbers, n × {dimensions} ({names}); got {c!r}.")
+            raise self._refusal(c)
         return points, single
+
+    def _refusal(self, c: Any) -> InputError:
+        names = ", ".join(self.names)
+        return InputError(f"contexts must be finite numbers, n × {len(self.names)} ({names}); got {c!r}.")

@@ -22,7 +22,7 @@ from windage.density.nodes import Nodes, sobol
 BOUNDARIES = ("clamp", "reflect", "none")
 BANDWIDTHS = ("rule-of-thumb", "silverman")
 MIN_BANDWIDTH = 1e-3
-"""In the unit box: contexts that are all equal still get a kernel of some width."""
+"""In the unit box, where all contexts are equal: they still get a kernel of some width."""
 CELLS: Mapping[int, int] = {1: 64, 2: 20}
 """Cells a side of the deterministic nodes; from three dimensions on they are Sobol points."""
 SOBOL_NODES = 512
@@ -74,7 +74,8 @@ class Kde:
         dimensions = contexts.shape[1]
         if isinstance(bandwidth, str):
             rule = silverman if bandwidth == "silverman" else rule_of_thumb
-            h = rule(contexts).clamp_min(MIN_BANDWIDTH)
+            h = rule(contexts)
+            h = torch.where(h > 1e-12, h, MIN_BANDWIDTH)
         else:
             h = torch.full((dimensions,), float(bandwidth), dtype=contexts.dtype)
         infinite = torch.full((dimensions,), math.inf, dtype=contexts.dtype)
@@ -84,12 +85,23 @@ class Kde:
 
     @cached_property
     def _images(self) -> list[list[tuple[float, float]]]:
-        """For each dimension the maps c ↦ sign·c + shift whose kernels add up: mirrors at the bounds."""
+        """For each dimension the maps c ↦ sign·c + shift whose kernels add up: mirrors at the bounds.
+
+        Between two mirrors a kernel has images of images; those further than nine bandwidths add nothing.
+        """
         images = []
-        for low, high in zip(self.lower.tolist(), self.upper.tolist(), strict=True):
+        for low, high, h in zip(
+            self.lower.tolist(), self.upper.tolist(), self.bandwidth.tolist(), strict=True
+        ):
+            bounds = [bound for bound in (low, high) if math.isfinite(bound)]
             maps = [(1.0, 0.0)]
-            if self.boundary == "reflect":
-                maps += [(-1.0, 2 * bound) for bound in (low, high) if math.isfinite(bound)]
+            if self.boundary == "reflect" and len(bounds) == 1:
+                maps.append((-1.0, 2 * bounds[0]))
+            elif self.boundary == "reflect" and bounds:
+                period = 2 * (high - low)
+                count = math.ceil(9 * h / period) + 1
+                turns = [k * period for k in range(-count, count + 1)]
+                maps = [(1.0, turn) for turn in turns] + [(-1.0, 2 * low + turn) for turn in turns]
             images.append(maps)
         return images
 
@@ -133,6 +145,9 @@ class Kde:
 
     def _bounded(self, points: Tensor) -> Tensor:
         if self.boundary == "reflect":
+            width = self.upper - self.lower
+            folded = self.lower + width - ((points - self.lower).remainder(2 * width) - width).abs()
+            points = torch.where(torch.isfinite(width), folded, points)
             points = torch.where(points < self.lower, 2 * self.lower - points, points)
             points = torch.where(points > self.upper, 2 * self.upper - points, points)
         if self.boundary != "none":

@@ -18,7 +18,7 @@ def minimax(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> T
     Args:
         values: g at the nodes, ``... × n``.
         weights: the reference law ŵ, ``n``.
-        factor: A of ``windage.surrogate.kernel_factor``, ``r × n``.
+        factor: A of ``windage.surrogate.kernel_factor``, ``r × n``, rows orthogonal.
         radius: ε ≥ 0.
 
     Returns:
@@ -39,18 +39,14 @@ def minimax(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> T
 
 
 def _sensitivity(values: Tensor, factor: Tensor) -> Tensor:
-    """sqrt(gᵀP g - (gᵀP1)²/(1ᵀP1)) with P = (AᵀA + jitter·I)⁻¹, by Woodbury in the r rows of A."""
-    small = factor @ factor.mT
-    small.diagonal().add_(JITTER)
-    chol = torch.linalg.cholesky(small)
+    """sqrt(gᵀP g - (gᵀP1)²/(1ᵀP1)) with P = (AᵀA + jitter·I)⁻¹.
 
-    def precision(v: Tensor) -> Tensor:
-        lifted = v @ factor.mT
-        solved = torch.cholesky_solve(lifted.reshape(-1, lifted.shape[-1]).mT, chol).mT
-        return (v - solved.reshape(lifted.shape) @ factor) / JITTER
-
+    The rows of A are orthogonal, of squares λ: P = (I - Aᵀ diag(1/(λ + jitter)) A)/jitter, without a solver.
+    """
+    share = factor / (factor.square().sum(1, keepdim=True) + JITTER).sqrt()
     centred = values - values.mean(dim=-1, keepdim=True)  # the form ignores constants; this keeps digits
-    ones = precision(values.new_ones(values.shape[-1]))
-    quadratic = torch.linalg.vecdot(precision(centred), centred) - (centred @ ones).square() / ones.sum()
+    ones = 1 - share.sum(1) @ share  # P1, times the jitter like all that follows
+    quadratic = centred.square().sum(-1) - (centred @ share.mT).square().sum(-1)
+    quadratic = (quadratic - (centred @ ones).square() / ones.sum()) / JITTER
     root: Tensor = quadratic.clamp_min(1e-30).sqrt()
     return root

@@ -21,6 +21,10 @@ from windage.functionals.mmd_support import Supports, solve_on_support
 STEPS = 60
 GAP = 1e-9
 """Complementarity gap and infeasibility at which a problem counts as solved, with values scaled to [0, 1]."""
+CROSSOVER = 1e-5
+"""The gap at which the support is clear enough to try the closed form on it."""
+AWAY = 1e3
+"""A problem whose gap is so many times the best it had has reached the limit of precision."""
 TINY = 1e-300
 
 
@@ -74,7 +78,7 @@ class MmdSolver:
             self._remember(cost[known.certain], known.supports[known.certain])
             rows, cost = rows[~known.certain], cost[~known.certain]
         if len(rows):
-            laws[rows] = interior_point(cost, self.weights, self.factor, self.radius)
+            laws[rows] = worst_laws(cost, self.weights, self.factor, self.radius)
             self._remember(cost, Supports.of(laws[rows]))
         return laws / laws.sum(1, keepdim=True)
 
@@ -84,22 +88,46 @@ class MmdSolver:
             self.supports = self.supports.join(supports)
 
 
-def interior_point(cost: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tensor:
-    """The worst laws for costs scaled to [0, 1], B × n → B × n; solved problems leave the batch."""
-    laws = torch.empty_like(cost)
+def worst_laws(cost: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tensor:
+    """The worst laws for costs scaled to [0, 1], B × n → B × n.
+
+    The interior-point method finds the supports, the closed form on them the laws; where that fails, the
+    interior-point method goes on as far as precision allows.
+    """
+    laws = interior_point(cost, weights, factor, radius, CROSSOVER)
+    kernel = factor.mT @ factor
+    found = solve_on_support(cost, weights, kernel, radius, Supports.of(laws), GAP)
+    laws = torch.where(found.certain[:, None], found.laws, laws)
+    rest = (~found.certain).nonzero().view(-1)
+    if len(rest):
+        laws[rest] = interior_point(cost[rest], weights, factor, radius, GAP)
+        again = solve_on_support(cost[rest], weights, kernel, radius, Supports.of(laws[rest]), GAP)
+        laws[rest[again.certain]] = again.laws[again.certain]
+    # a law may lie a rounding outside of the ball: back along the line to the reference
+    away = ((laws - weights) @ factor.mT).norm(dim=1, keepdim=True)
+    inside: Tensor = weights + (laws - weights) * (radius / away.clamp_min(radius))
+    return inside
+
+
+def interior_point(cost: Tensor, weights: Tensor, factor: Tensor, radius: float, enough: float) -> Tensor:
+    """Each problem's best iterate, B × n → B × n.
+
+    A problem leaves the batch when its gap is small enough, or when it moves away again because precision has
+    come to its end.
+    """
+    laws, gaps = torch.empty_like(cost), torch.full_like(cost[:, 0], torch.inf)
     rows = torch.arange(len(cost))
     state = _InteriorPoint(cost, weights, factor, radius)
     for _ in range(STEPS):
         state.step()
-        going = ~(state.gap <= GAP)
-        if bool(going.all()):
-            continue
-        laws[rows[~going]] = state.w[~going]
-        rows = rows[going]
-        state.keep(going)
-        if not len(rows):
-            break
-    laws[rows] = state.w
+        better = state.gap < gaps[rows]
+        laws[rows[better]], gaps[rows[better]] = state.w[better], state.gap[better]
+        going = (state.gap > enough) & (state.gap < AWAY * gaps[rows])
+        if not bool(going.all()):
+            rows = rows[going]
+            state.keep(going)
+            if not len(rows):
+                break
     return laws
 
 
@@ -152,19 +180,15 @@ class _InteriorPoint:
             centre - barrier - dw * dz, centre - ball - dlam * ds + self.lam * curvature
         )
         length = self._length(dw, dz, du, dlam, 0.99)
-        broken = ~torch.isfinite(length * (dw + dz).sum(1, keepdim=True))  # at the limit of precision: stay
-        if bool(broken.any()):
-            dw, dz, du, dlam, dnu = (
-                torch.where(broken, torch.zeros_like(d), d) for d in (dw, dz, du, dlam, dnu)
-            )
-            length = torch.where(broken, torch.zeros_like(length), length)
         self.w, self.z = self.w + length * dw, self.z + length * dz
         self.u, self.lam, self.nu = self.u + length * du, self.lam + length * dlam, self.nu + length * dnu
         self.s = (self.half - 0.5 * self.u.square().sum(1, keepdim=True)).clamp_min(TINY)
         complementarity = (self.w * self.z).sum(1) + (self.lam * self.s).view(-1)
         self.residuals = self._residuals()
-        wrong = torch.maximum(self.residuals[0].abs().amax(1), self.residuals[2].abs().amax(1))
-        self.gap = torch.where(broken.view(-1), 0.0, torch.maximum(complementarity, wrong))
+        dual, ball, primal = self.residuals
+        for residual in (dual, ball * self.u.norm(dim=1, keepdim=True), primal):  # each as what it may cost
+            complementarity = complementarity + residual.abs().amax(1)
+        self.gap = torch.nan_to_num(complementarity, nan=torch.inf)
 
     def _residuals(self) -> tuple[Tensor, Tensor, Tensor]:
         dual = self.cost - self.z - self.nu @ self.b

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 
-def total_variation_weights(values: Tensor, weights: Tensor, radius: float | Tensor) -> tuple[Tensor, Tensor]:
+def total_variation_weights(values: Tensor, weights: Tensor, radius: float) -> tuple[Tensor, float]:
     """What is left of the weights when radius/2 of probability is taken from the highest values.
 
     Args:
@@ -21,13 +21,14 @@ def total_variation_weights(values: Tensor, weights: Tensor, radius: float | Ten
         radius: the full L1 distance allowed, 0 to 2 (2 and more: everything is taken).
 
     Returns:
-        The remaining weights, ``... × M``, and the probability taken, a scalar.
+        The remaining weights, ``... × M``, and the probability taken.
     """
-    moved = torch.as_tensor(radius, dtype=values.dtype, device=values.device).clamp(0, 2) / 2
-    if float(moved) >= 1:
+    moved = min(max(float(radius), 0.0), 2.0) / 2
+    weights = weights.to(values)
+    if moved >= 1:
         return torch.zeros_like(values), moved
     if weights.dim() == 1 and bool((weights == weights[0]).all()):
-        return _equal_left(values, weights[0], float(moved)), moved
+        return _equal_left(values, weights[0], moved), moved
     order = values.argsort(dim=-1, descending=True)
     ranked = weights.expand_as(values).gather(-1, order)
     # mass before each node, counted from the top; the last node taken is split
@@ -48,7 +49,7 @@ def _equal_left(values: Tensor, weight: Tensor, moved: float) -> Tensor:
 
 
 def total_variation(
-    values: Tensor, weights: Tensor, radius: float | Tensor, floor: Tensor | float | None = None
+    values: Tensor, weights: Tensor, radius: float, floor: Tensor | float | None = None
 ) -> Tensor:
     """The least expectation over laws within ``radius`` (full L1 distance) of the weights.
 

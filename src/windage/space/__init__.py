@@ -6,7 +6,7 @@ is the only one that knows both.
 
 from windage.space.contexts import ContextScale, ContextSpace
 from windage.space.decisions import ONE_HOT, Block, DecisionSpace
-from windage.space.parameters import Array, Categorical, Integer, Parameter, Real, Value, number
+from windage.space.parameters import Array, Categorical, Integer, Parameter, Real, Value, number, plain
 
 __all__ = [
     "ONE_HOT",
@@ -21,4 +21,5 @@ __all__ = [
     "Real",
     "Value",
     "number",
+    "plain",
 ]

@@ -32,10 +32,10 @@ class ContextScale:
         warped = np.stack(columns, axis=1) if columns else contexts
         return np.asarray((warped - self.low) / (self.high - self.low))
 
-    def to_user(self, points: Array) -> Array:
-        """The inverse of ``to_unit``."""
+    def to_user(self, points: Array, clip: bool = True) -> Array:
+        """The inverse of ``to_unit``, kept inside the stated bounds unless told otherwise."""
         warped = self.low + points * (self.high - self.low)
-        columns = [p.unwarp(warped[:, i]) for i, p in enumerate(self.parameters)]
+        columns = [p.unwarp(warped[:, i], clip) for i, p in enumerate(self.parameters)]
         return np.stack(columns, axis=1) if columns else warped
 
     def possible(self, contexts: Array) -> NDArray[np.bool_]:

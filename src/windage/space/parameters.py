@@ -20,16 +20,24 @@ Value = float | int | str | bool
 
 SLACK = 1e-9
 """Share of a range by which rounding may push a number over its bound; it is then put on the bound."""
+MOST_BOUND = 1e150
+"""Bounds, decisions and contexts beyond this would overflow when squared."""
 FENCE = 3.0
 """Tukey's outer fence: contexts further than this many quartile ranges out do not stretch the box."""
 MARGIN = 0.1
 """How much wider than the contexts seen the box of an unbounded context is, as a share of their range."""
 
 
-def number(value: object, label: str) -> float:
-    """A finite float, or an InputError that names ``label``."""
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):  # a scalar of numpy, torch or the like
-        value = value.item()
+def plain(value: object) -> object:
+    """A scalar of numpy, torch or the like as Python's own; anything else as it is."""
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        return value.item()
+    return value
+
+
+def number(value: object, label: str, most: float = 1e300) -> float:
+    """A finite float of magnitude up to ``most``, or an InputError that names ``label``."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, RealNumber):
         raise InputError(
             f"{label} must be a number, but is {value!r} ({type(value).__name__}). Give a plain number."
@@ -40,8 +48,10 @@ def number(value: object, label: str) -> float:
         result = math.inf
     if not math.isfinite(result):
         raise InputError(
-            f"{label} is {value!r}, but it must be finite. Leave this result out, or tell what was measured."
+            f"{label} is {result!r}, but must be finite. Give a finite number, or leave this observation out."
         )
+    if abs(result) > most:
+        raise InputError(f"{label} is {result!r}: too large to compute with. Use a larger unit.")
     return result
 
 
@@ -60,24 +70,23 @@ class Real:
 
     def __post_init__(self) -> None:
         for side in ("low", "high"):
-            bound = getattr(self, side)
+            bound = plain(getattr(self, side))
             if bound is None:
                 continue
             if isinstance(bound, bool) or not isinstance(bound, RealNumber):
                 raise ConfigurationError(f"{side} must be a number, not {bound!r}.")
-            if math.isinf(bound):
-                raise ConfigurationError(f"{side} is infinite: leave it out (None) where there is no bound.")
             if math.isnan(bound):
                 raise ConfigurationError(f"{side} is not a number (NaN): give a number or leave it out.")
-            object.__setattr__(self, side, float(bound))
-        if self.low is not None and self.high is not None:
-            if self.low >= self.high:
-                kind = "equal" if self.low == self.high else "reversed"
+            if not -MOST_BOUND <= bound <= MOST_BOUND:  # type: ignore[operator]
                 raise ConfigurationError(
-                    f"the bounds are {kind}: low={self.low:g}, high={self.high:g}. Give low < high."
+                    f"{side} is infinite or over {MOST_BOUND:g}: leave it out (None) where there is no bound."
                 )
-            if not math.isfinite(self.high - self.low):
-                raise ConfigurationError("the range high - low is too wide for a float: give closer bounds.")
+            object.__setattr__(self, side, float(bound))
+        if self.low is not None and self.high is not None and self.low >= self.high:
+            kind = "equal" if self.low == self.high else "reversed"
+            raise ConfigurationError(
+                f"the bounds are {kind}: low={self.low:g}, high={self.high:g}. Give low < high."
+            )
         if not isinstance(self.log, bool):
             raise ConfigurationError(f"log must be True or False, not {self.log!r}.")
         if self.log and any(bound is not None and bound <= 0 for bound in (self.low, self.high)):
@@ -87,48 +96,61 @@ class Real:
 
     def check(self, value: object, label: str) -> float:
         """The value as a float inside the bounds, or an InputError."""
-        result = number(value, label)
-        if self.log and result <= 0:
-            raise InputError(f"{label} is {result:g}, but it is log-scaled and must be above 0.")
+        result = number(value, label, MOST_BOUND)
         low = -math.inf if self.low is None else self.low
         high = math.inf if self.high is None else self.high
         inside = min(max(result, low), high)
-        width = high - low if math.isfinite(high - low) else max(abs(inside), 1.0)
-        if self.outside == "error" and abs(result - inside) > SLACK * width:
-            where = f"[{low:g}, {high:g}]".replace("[-inf", "(-inf").replace("inf]", "inf)")
+        if self.log and (inside <= 0 or (result <= 0 and self.outside == "error")):
+            raise InputError(f"{label} is {result!r}, but it is log-scaled and must be above 0.")
+        if self.outside == "error" and abs(result - inside) > self._slack(inside):
+            where = f"[{low:.15g}, {high:.15g}]".replace("[-inf", "(-inf").replace("inf]", "inf)")
+            hint = ', or use Real(..., outside="clip")' if label.startswith("context") else ""
             raise InputError(
-                f"{label} is {result:g}, outside its bounds {where}. "
-                f'Correct it, widen the bounds, or (a context only) use Real(..., outside="clip").'
+                f"{label} is {result!r}, outside its bounds {where}. Correct it, or widen the bounds{hint}."
             )
         return inside
+
+    def _slack(self, bound: float) -> float:
+        """How far rounding may push a number over this bound: on a log scale, a share of the bound itself."""
+        if self.log or self.low is None or self.high is None:
+            return SLACK * abs(bound)
+        return SLACK * (self.high - self.low)
 
     def warp(self, value: Array) -> Array:
         """The scale on which the number is spread evenly: itself or its logarithm."""
         return np.log(value) if self.log else value
 
-    def unwarp(self, value: Array) -> Array:
-        """The inverse of ``warp``, kept inside the bounds."""
+    def unwarp(self, value: Array, clip: bool = True) -> Array:
+        """The inverse of ``warp``, kept inside the bounds unless told otherwise."""
         raw = np.exp(value) if self.log else value
+        if not clip:
+            return raw
         low = -np.inf if self.low is None else self.low
         high = np.inf if self.high is None else self.high
         return np.clip(raw, low, high)
 
     def box(self, seen: Array) -> tuple[float, float]:
-        """The warped ends of the unit box: the bounds, and where there is none, what was seen."""
+        """The warped ends of the unit box: the bounds, and where there is none, what was seen.
+
+        A side without a bound ends at the last context within Tukey's outer fence, or further out where more
+        than one context in twenty lies beyond it; and then a margin.
+        """
         ends = [None if b is None else float(self.warp(np.asarray(b))) for b in (self.low, self.high)]
         if ends[0] is not None and ends[1] is not None:
             return ends[0], ends[1]
         values = self.warp(seen) if len(seen) else np.asarray([e for e in ends if e is not None] or [0.0])
         first, third = np.quantile(values, [0.25, 0.75])
-        reach = FENCE * (third - first) if third > first else np.inf
-        low = ends[0] if ends[0] is not None else max(values.min(), first - reach)
-        high = ends[1] if ends[1] is not None else min(values.max(), third + reach)
+        reach = FENCE * (third - first)
+        few = np.quantile(values, [0.05], method="higher")[0], np.quantile(values, [0.95], method="lower")[0]
+        low = ends[0] if ends[0] is not None else max(values.min(), min(first - reach, few[0]))
+        high = ends[1] if ends[1] is not None else min(values.max(), max(third + reach, few[1]))
+        if not high - low > SLACK * max(abs(low), abs(high)):  # most are equal: whatever there is counts
+            low, high = min(low, values.min()), max(high, values.max())
         width = high - low
-        if not width > SLACK * max(abs(low), abs(high)):  # nothing to scale by yet: a guess of the magnitude
-            width = max(abs(low), abs(high)) or 1.0
-            margin = width / 2
-        else:
+        if width > SLACK * max(abs(low), abs(high)):
             margin = MARGIN * width
+        else:  # nothing to scale by yet: a guess of the magnitude
+            margin = (max(abs(low), abs(high)) or 1.0) / 2
         low = low - margin if ends[0] is None else low
         high = high + margin if ends[1] is None else high
         return float(low), float(high)
@@ -143,23 +165,24 @@ class Integer:
 
     def __post_init__(self) -> None:
         for side in ("low", "high"):
-            bound = getattr(self, side)
-            if isinstance(bound, bool) or not isinstance(bound, Integral):
+            bound = plain(getattr(self, side))
+            whole = isinstance(bound, Integral) or (isinstance(bound, float) and bound.is_integer())
+            if isinstance(bound, bool) or not whole:
                 raise ConfigurationError(f"{side} must be a whole number, not {bound!r}.")
-            object.__setattr__(self, side, int(bound))
+            if abs(bound) > 2**53:  # type: ignore[arg-type]
+                raise ConfigurationError(f"{side} is beyond 2^53, where floats skip whole numbers: use Real.")
+            object.__setattr__(self, side, int(bound))  # type: ignore[call-overload]
         if self.low >= self.high:
             kind = "equal" if self.low == self.high else "reversed"
             raise ConfigurationError(
                 f"the bounds are {kind}: low={self.low}, high={self.high}. Give low < high."
             )
-        if self.high - self.low > 2**53:
-            raise ConfigurationError("the range is wider than 2^53 whole numbers: use Real instead.")
 
     def check(self, value: object, label: str) -> int:
         """The value as an int inside the bounds, or an InputError."""
         result = number(value, label)
         if result != round(result):
-            raise InputError(f"{label} is {result:g}, but must be a whole number.")
+            raise InputError(f"{label} is {result!r}, but must be a whole number.")
         if not self.low <= result <= self.high:
             raise InputError(f"{label} is {int(result)}, outside its bounds [{self.low}, {self.high}].")
         return int(result)
@@ -174,6 +197,7 @@ class Categorical:
     def __init__(self, choices: Sequence[Value]) -> None:
         if isinstance(choices, str) or not isinstance(choices, Sequence):
             raise ConfigurationError(f"choices must be a list such as ['a', 'b'], not {choices!r}.")
+        choices = [plain(choice) for choice in choices]  # type: ignore[misc]
         for choice in choices:
             if not isinstance(choice, str | int | float | bool):
                 raise ConfigurationError(f"a choice must be a string, a number or a bool, not {choice!r}.")
@@ -189,7 +213,8 @@ class Categorical:
 
     def check(self, value: object, label: str) -> Value:
         """The choice equal to the value, or an InputError."""
-        for choice in self.choices:
+        value = plain(value)
+        for choice in self.choices if isinstance(value, str | int | float) else ():
             if value == choice and isinstance(value, bool) == isinstance(choice, bool):
                 return choice
         raise InputError(

@@ -7,10 +7,12 @@ from torch import Tensor
 
 RANK_TOLERANCE = 1e-12
 """Relative error of a low-rank form (Frobenius norm)."""
+FIRST_WIDTH, MOST = 24, 0.6
+"""The first sketch's columns, and the last one's as a share of the full rank."""
 
 
 def low_rank(matrix: Tensor, tolerance: float = RANK_TOLERANCE) -> tuple[Tensor, Tensor] | None:
-    """(U, W) with ``matrix ≈ U W`` and U orthonormal, or None where the rank is over half of the columns.
+    """(U, W) with ``matrix ≈ U W`` and U orthonormal, or None where the rank is not small.
 
     A randomised range finder (Halko, Martinsson & Tropp 2011) with a fixed generator, doubled until the
     error is below ``tolerance`` times the norm, then cut to the numerical rank.
@@ -18,9 +20,10 @@ def low_rank(matrix: Tensor, tolerance: float = RANK_TOLERANCE) -> tuple[Tensor,
     rows, columns = matrix.shape
     generator = torch.Generator().manual_seed(0)
     norm = matrix.norm()
-    guess = 24
-    while guess <= max(24, min(rows, columns) // 2):
-        width = min(guess, rows, columns)
+    limit = max(FIRST_WIDTH, int(MOST * min(rows, columns)))
+    width = 0
+    while width < min(limit, rows, columns):
+        width = min(2 * width or FIRST_WIDTH, limit, rows, columns)
         sketch = matrix @ torch.randn(columns, width, generator=generator, dtype=matrix.dtype)
         basis = torch.linalg.qr(sketch).Q
         reduced = basis.mT @ matrix
@@ -28,7 +31,6 @@ def low_rank(matrix: Tensor, tolerance: float = RANK_TOLERANCE) -> tuple[Tensor,
             left, singular, right = torch.linalg.svd(reduced, full_matrices=False)
             rank = max(1, int((singular > tolerance * singular[0]).sum()))
             return basis @ left[:, :rank], (singular[:rank, None] * right[:rank]).contiguous()
-        guess *= 2
     return None
 
 
