@@ -9,8 +9,9 @@ from botorch.optim import optimize_acqf
 
 import reference
 from windage.acquisition import Expectation, ExpectedMean, Minimax, Mmd, TotalVariation, WorstCase
+from windage.ascent import ascend
 from windage.density import Nodes, grid, sobol
-from windage.maximize import ascend, every, from_uniform, maximize
+from windage.maximize import every, from_uniform, maximize
 from windage.space import ONE_HOT, Block
 
 REALS = (Block(0, 1, 0, False), Block(1, 2, 0, False))

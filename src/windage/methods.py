@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from windage.errors import ConfigurationError, near_match
-from windage.space import plain
+from windage.space import plain, whole
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -69,11 +69,11 @@ class Settings:
 
     def _check(self) -> None:
         for name in ("space_points", "raw_samples", "restarts"):
-            _whole(name, getattr(self, name))
+            whole(getattr(self, name), name, ConfigurationError, 1)
         if self.grid is not None:
-            _whole("grid", self.grid, least=2)
+            whole(self.grid, "grid", ConfigurationError, 2)
         if not (isinstance(self.samples, str) and self.samples == DETERMINISTIC):
-            _whole("samples", self.samples, words=f' or "{DETERMINISTIC}"')
+            whole(self.samples, "samples", ConfigurationError, 1, f', or "{DETERMINISTIC}"')
         if not (isinstance(self.sqrt_beta, str) and self.sqrt_beta == THEOREM):
             _positive("sqrt_beta", self.sqrt_beta, zero=True, words=f' or "{THEOREM}"')
         for name in ("lipschitz", "gamma"):
@@ -97,11 +97,6 @@ class Settings:
             for f in fields(self)
             if getattr(self, f.name) != getattr(default, f.name)
         }
-
-
-def _whole(name: str, value: object, least: int = 1, words: str = "") -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ConfigurationError(f"{name} must be a whole number of at least {least}{words}, not {value!r}.")
 
 
 def _positive(name: str, value: object, zero: bool = False, words: str = "") -> None:

@@ -9,30 +9,28 @@ seed and the same tells give the same asks, in any process, and looking (``recom
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
-import numpy as np
 import torch
 
 from windage import recommendation, state
 from windage.acquisition import ExpectedMean
 from windage.data import Observations
-from windage.density import ContextDensity, Kde, sobol
+from windage.density import ContextDensity
 from windage.errors import (
     ConfigurationError,
     InputError,
     NotEnoughDataError,
     TrialError,
-    WindageError,
     near_match,
 )
 from windage.evidence import Evidence
-from windage.maximize import from_uniform, maximize
-from windage.methods import Settings, Situation, get_method
+from windage.maximize import maximize
+from windage.methods import Settings, get_method
+from windage.proposal import first_decision, next_decision, one_thread, stream
 from windage.recommendation import Prediction, Recommendation
-from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, plain
+from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
 from windage.surrogate import Hyperparameters, ProductGP, fit
 from windage.trial import Trial
 
@@ -40,21 +38,6 @@ INITIAL = 10
 """Decisions from the Sobol sequence before the model is asked (paper, Section 4)."""
 COLD_UNTIL, COLD_EVERY = 30, 10
 """Fits also start from the prior up to so many observations, and then at every so many."""
-KNOWN_STARTS = 32
-"""How many of the best decisions so far are scored beside the raw samples."""
-_STREAMS = {"sobol": 0, "ask": 1, "pending": 2, "retry": 3, "recommend": 4, "density": 5}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Sums in one order, whatever the machine: results are then equal in any process."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.inference_mode(False):  # gradients are needed, wherever we are called from
-            yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 class Optimizer:
@@ -97,7 +80,7 @@ class Optimizer:
                 + near_match(direction, ("maximize", "minimize"))
             )
         self._direction = direction
-        self._seed = secrets.randbits(32) if seed is None else _count("seed", seed)
+        self._seed = secrets.randbits(32) if seed is None else whole(seed, "seed", ConfigurationError)
         self._initial = _initial(initial, budget)
         self._settings = Settings.of(settings)
         self._observations = Observations(columns=(*self._decisions.names, *self._contexts.names))
@@ -114,8 +97,6 @@ class Optimizer:
             f"Optimizer({self._method.name}, {self._direction} over {', '.join(self._decisions.names)}; "
             f"{len(self._observations)} told, {len(self._pending)} pending)"
         )
-
-    # ------------------------------------------------------------------ what is known
 
     @property
     def decisions(self) -> Mapping[str, Parameter]:
@@ -145,9 +126,9 @@ class Optimizer:
             raise ConfigurationError("this study has no contexts, so there is no density.")
         evidence = self._evidence
         assert evidence.kde is not None
-        return ContextDensity(evidence.kde, evidence.scale, self._contexts.names, self._random("density", 0))
-
-    # ------------------------------------------------------------------ ask
+        return ContextDensity(
+            evidence.kde, evidence.scale, self._contexts.names, stream(self._seed, "density")
+        )
 
     @overload
     def ask(self) -> Trial: ...
@@ -156,8 +137,8 @@ class Optimizer:
     def ask(self, n: int | None = None) -> Trial | list[Trial]:
         """The next decision, or a list of n. Each allows for those asked for and not told yet."""
         if n is not None:
-            return [self.ask() for _ in range(_count("n", n, InputError))]
-        with _one_thread():
+            return [self.ask() for _ in range(whole(n, "n"))]
+        with one_thread():
             point = self._propose(self._asked)
         decision = self._decisions.decode(point.numpy())
         trial = Trial(self._asked, decision, self._study)
@@ -175,44 +156,10 @@ class Optimizer:
             )
         waiting = torch.from_numpy(self._decisions.encode(list(self._pending.values())))
         if count == 0 or count + len(waiting) < self._initial:
-            return self._sobol(index, waiting)
-        joint = self._method.uses_context
-        model = self._model(joint, keep=True)
-        known = model.data.x[model.data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
-        law = self._evidence
-        if len(waiting):
-            model = model.extended(waiting, self._imagined(law.kde if joint else None))
-        seed = self._random("ask", index)
-        acquisition = self._method.build(Situation(model, law.law_contexts, law.kde, self._settings, seed))
-        return maximize(
-            acquisition,
-            self._decisions.blocks,
-            self._settings.raw_samples,
-            self._settings.restarts,
-            seed,
-            extra=known,
-            avoid=waiting,
-        ).point
-
-    def _sobol(self, index: int, waiting: torch.Tensor) -> torch.Tensor:
-        """The next point of the first decisions; in a small discrete space, one that is not pending."""
-        blocks = self._decisions.blocks
-        first = sobol(1, len(blocks), self._random("sobol", 0), skip=index)
-        more = sobol(256, len(blocks), self._random("retry", index))
-        points = from_uniform(torch.cat([first, more]), blocks)
-        taken = (points[:, None, :] == waiting).all(dim=2).any(dim=1)
-        return points[int(taken.int().argmin())]  # the first that is free, or simply the first
-
-    def _imagined(self, kde: Kde | None) -> torch.Tensor:
-        """A context for each pending trial, drawn from the density."""
-        if kde is None:
-            return torch.zeros(len(self._pending), 0, dtype=torch.double)
-        draws = [
-            kde.sample(1, torch.Generator().manual_seed(self._random("pending", k))) for k in self._pending
-        ]
-        return torch.cat(draws)
-
-    # ------------------------------------------------------------------ tell
+            return first_decision(self._decisions.blocks, waiting, self._seed, index)
+        model = self._model(self._method.uses_context, keep=True)
+        numbers = list(self._pending)
+        return next_decision(self._method, model, self._evidence, waiting, numbers, self._seed, index)
 
     def tell(
         self,
@@ -252,7 +199,7 @@ class Optimizer:
         self._adopted.discard(index)
 
     def _check_trial(self, trial: Trial) -> dict[str, Value]:
-        index = _count("the number of the trial", trial.number, TrialError)
+        index = whole(trial.number, "the number of the trial", TrialError)
         decision = self._pending.get(index)
         own = trial.study == self._study
         if decision is not None and own and decision != trial.decision:
@@ -274,12 +221,10 @@ class Optimizer:
             )
         return decision
 
-    # ------------------------------------------------------------------ recommend
-
     def recommend(self) -> Recommendation:
         """The decision with the best posterior mean of the expectation under the estimated density."""
         self._need_observations("a recommendation")
-        with _one_thread():
+        with one_thread():
             model = self._model(bool(self._contexts.names))
             nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
@@ -288,7 +233,7 @@ class Optimizer:
                 self._decisions.blocks,
                 settings.raw_samples,
                 settings.restarts,
-                self._random("recommend", 0),
+                stream(self._seed, "recommend"),
                 extra=model.data.x,
             )
             decision = self._decisions.decode(best.point.numpy())
@@ -309,12 +254,10 @@ class Optimizer:
         self._need_observations("a prediction")
         checked = [self._decisions.check(d) for d in decision]
         points = torch.from_numpy(self._decisions.encode(checked))
-        with _one_thread():
+        with one_thread():
             model = self._model(bool(self._contexts.names))
             evidence = self._evidence
             return recommendation.predict(model, evidence.kde, evidence.outcome, points, checked)
-
-    # ------------------------------------------------------------------ models
 
     def _look(self) -> None:
         """See the observations anew."""
@@ -345,15 +288,9 @@ class Optimizer:
             self._fits[joint] = (count, cached[1].hyperparameters)
         return cached[1]
 
-    def _random(self, stream: str, index: int) -> int:
-        """A seed of its own for each purpose and trial."""
-        return int(np.random.SeedSequence([self._seed, _STREAMS[stream], index]).generate_state(1)[0])
-
     def _need_observations(self, what: str) -> None:
         if not len(self._observations):
             raise NotEnoughDataError(f"{what} needs at least 1 observation: tell one first.")
-
-    # ------------------------------------------------------------------ keeping
 
     def to_dict(self) -> dict[str, Any]:
         """The whole state as plain JSON values. ``from_dict`` continues exactly from it."""
@@ -381,15 +318,15 @@ class Optimizer:
                 state.space_from_dict(saved["contexts"]),
                 saved["method"],
                 saved["direction"],
-                _count("seed", saved["seed"]),
-                _count("initial", saved["initial"]),
+                whole(saved["seed"], "seed"),
+                whole(saved["initial"], "initial"),
                 **saved["settings"],
             )
             for row in saved["observations"]:
                 optimizer.tell(row["decision"], row["context"], row["value"])
-            optimizer._asked = _count("asked", saved["asked"])
+            optimizer._asked = whole(saved["asked"], "asked")
             for row in saved["pending"]:
-                index = _count("the number of a pending trial", row["number"])
+                index = whole(row["number"], "the number of a pending trial")
                 if index in optimizer._pending or index >= optimizer._asked:
                     raise ConfigurationError(f"pending trial {index} was never asked for, or stands twice.")
                 optimizer._pending[index] = optimizer._decisions.check(row["decision"])
@@ -399,17 +336,9 @@ class Optimizer:
         return optimizer
 
 
-def _count(name: str, value: object, kind: type[WindageError] = ConfigurationError) -> int:
-    """A whole number, 0 or more, or an error."""
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise kind(f"{name} must be a whole number, 0 or more, not {value!r}.")
-    return value
-
-
 def _initial(initial: int | None, budget: int | None) -> int:
     if initial is not None:
-        return _count("initial", initial)
+        return whole(initial, "initial", ConfigurationError)
     if budget is None:
         return INITIAL
-    return min(INITIAL, max(1, _count("budget", budget) // 4))
+    return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError) // 4))

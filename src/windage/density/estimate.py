@@ -10,7 +10,7 @@ import torch
 
 from windage.density.kde import Kde
 from windage.errors import InputError
-from windage.space import Array, ContextScale, plain
+from windage.space import Array, ContextScale, whole
 from windage.space.parameters import check_names
 
 
@@ -46,12 +46,8 @@ class ContextDensity:
 
     def sample(self, n: int, seed: int | None = None) -> Array:
         """n draws from the estimated density, n × Dc, one column a context. The same seed, the same draws."""
-        for name, given in (("n", n), ("seed", 0 if seed is None else seed)):
-            value = plain(given)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-                raise InputError(f"{name} must be a whole number, 0 or more, not {value!r}.")
-        generator = torch.Generator().manual_seed(self._seed if seed is None else int(seed) % 2**63)
-        draws = self._kde.sample(int(n), generator).numpy()
+        own = self._seed if seed is None else whole(seed, "seed") % 2**63
+        draws = self._kde.sample(whole(n, "n"), torch.Generator().manual_seed(own)).numpy()
         return self._scale.to_user(draws, clip=self._kde.boundary != "none")
 
     def _points(self, c: Any) -> tuple[Array, bool]:

@@ -6,7 +6,7 @@ is the only one that knows both.
 
 from windage.space.contexts import ContextScale, ContextSpace
 from windage.space.decisions import ONE_HOT, Block, DecisionSpace
-from windage.space.parameters import Array, Categorical, Integer, Parameter, Real, Value, number, plain
+from windage.space.parameters import Array, Categorical, Integer, Parameter, Real, Value, number, plain, whole
 
 __all__ = [
     "ONE_HOT",
@@ -22,4 +22,5 @@ __all__ = [
     "Value",
     "number",
     "plain",
+    "whole",
 ]

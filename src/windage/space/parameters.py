@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from windage.errors import ConfigurationError, InputError, near_match
+from windage.errors import ConfigurationError, InputError, WindageError, near_match
 
 Array = NDArray[np.float64]
 Value = float | int | str | bool
@@ -55,6 +55,16 @@ def number(value: object, label: str, most: float = 1e300) -> float:
     return result
 
 
+def whole(
+    value: object, label: str, kind: type[WindageError] = InputError, least: int = 0, words: str = ""
+) -> int:
+    """A whole number of at least ``least``, or an error of this kind."""
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise kind(f"{label} must be a whole number, {least} or more{words}, not {value!r}.")
+    return value
+
+
 @dataclass(frozen=True)
 class Real:
     """A real number in [low, high]; ``log=True`` scales it by its logarithm.
@@ -75,7 +85,7 @@ class Real:
                 continue
             if isinstance(bound, bool) or not isinstance(bound, RealNumber):
                 raise ConfigurationError(f"{side} must be a number, not {bound!r}.")
-            if math.isnan(bound):
+            if bound != bound:
                 raise ConfigurationError(f"{side} is not a number (NaN): give a number or leave it out.")
             if not -MOST_BOUND <= bound <= MOST_BOUND:  # type: ignore[operator]
                 raise ConfigurationError(

@@ -1,0 +1,80 @@
+"""How a decision is proposed: from the Sobol sequence at first, then by maximising the method's acquisition.
+
+Pure functions of the evidence, the pending decisions and a seed; each purpose has a random stream of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from windage.density import Kde, sobol
+from windage.evidence import Evidence
+from windage.maximize import from_uniform, maximize
+from windage.methods import Method, Situation
+from windage.space import Block
+from windage.surrogate import ProductGP
+
+KNOWN_STARTS = 32
+"""How many of the best decisions so far are scored beside the raw samples."""
+_STREAMS = {"sobol": 0, "ask": 1, "pending": 2, "retry": 3, "recommend": 4, "density": 5}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Sums in one order, whatever the machine: results are then equal in any process."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.inference_mode(False):  # gradients are needed, wherever we are called from
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def stream(seed: int, purpose: str, index: int = 0) -> int:
+    """A seed of its own for each purpose and trial."""
+    return int(np.random.SeedSequence([seed, _STREAMS[purpose], index]).generate_state(1)[0])
+
+
+def first_decision(blocks: tuple[Block, ...], waiting: Tensor, seed: int, index: int) -> Tensor:
+    """The index-th point of the first decisions; in a small discrete space, one that is not pending."""
+    first = sobol(1, len(blocks), stream(seed, "sobol"), skip=index)
+    more = sobol(256, len(blocks), stream(seed, "retry", index))
+    points = from_uniform(torch.cat([first, more]), blocks)
+    taken = (points[:, None, :] == waiting).all(dim=2).any(dim=1)
+    return points[int(taken.int().argmin())]  # the first that is free, or simply the first
+
+
+def next_decision(
+    method: Method,
+    model: ProductGP,
+    evidence: Evidence,
+    waiting: Tensor,
+    numbers: Sequence[int],
+    seed: int,
+    index: int,
+) -> Tensor:
+    """The maximum of the acquisition, allowing for the pending decisions (n × d, of these numbers)."""
+    known = model.data.x[model.data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
+    if len(waiting):
+        law = evidence.kde if method.uses_context else None
+        model = model.extended(waiting, imagined_contexts(law, numbers, seed))
+    settings = evidence.settings
+    own = stream(seed, "ask", index)
+    acquisition = method.build(Situation(model, evidence.law_contexts, evidence.kde, settings, own))
+    blocks = evidence.decisions.blocks
+    top = maximize(acquisition, blocks, settings.raw_samples, settings.restarts, own, known, waiting)
+    return top.point
+
+
+def imagined_contexts(kde: Kde | None, numbers: Sequence[int], seed: int) -> Tensor:
+    """A context for each pending trial, drawn from the density; n × Dc."""
+    if kde is None:
+        return torch.zeros(len(numbers), 0, dtype=torch.double)
+    generators = [torch.Generator().manual_seed(stream(seed, "pending", k)) for k in numbers]
+    return torch.cat([kde.sample(1, generator) for generator in generators])
