@@ -30,7 +30,7 @@ test: lint
 test-all: lint
 	$(BIN)/pytest -n 2 -m 'slow or not slow'
 
-# windage beside the plain BoTorch + CVXPY way, as ratios of one run (about half an hour: the plain way is slow).
+# windage beside the plain BoTorch + CVXPY way, as ratios of one run (some minutes: the plain way is slow).
 speed: $(STAMP)
 	$(BIN)/python benchmarks/engine.py
 

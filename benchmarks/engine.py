@@ -128,25 +128,24 @@ def main() -> None:
     for method in arguments.methods:
         with console.status(f"{method}: the plain way takes minutes"):
             rows.append(compare(method, base, arguments.repeats))
+    settings = Settings()
     table = Table(
         "method",
-        "observations",
-        "windage ask",
-        "plain ask",
-        "plain / windage",
-        "bar",
-        "value found - plain's",
+        "windage",
+        "plain",
+        "ratio (bar)",
+        "value found (windage - plain)",
+        title=f"One ask on Ackley at {arguments.observations} observations, M = {settings.samples:,}, "
+        f"{settings.raw_samples:,} raw samples, {settings.restarts} restarts, one thread",
     )
     for row in rows:
         difference = row["windage_value"] - row["plain_value"]
         table.add_row(
             row["method"],
-            str(row["observations"]),
             f"{row['windage_ask_seconds']:.3f} s",
             f"{row['plain_ask_seconds']:.1f} s",
-            f"{row['ratio']:.0f}",
-            str(BARS[row["method"]]),
-            f"{difference:+.1e} (of {row['plain_value']:.4f})",
+            f"{row['ratio']:.0f} ({BARS[row['method']]})",
+            f"{row['plain_value']:.6f} ({difference:+.0e})",
         )
     console.print(table)
     if arguments.json:
