@@ -55,30 +55,28 @@ def methods(as_json: AsJson = False) -> None:
 
 
 @app.command()
-def problems(as_json: AsJson = False) -> None:
-    """The benchmark problems, with their optima (computed)."""
+def problems(
+    optima: Annotated[bool, typer.Option(help="Also compute the optima, which takes some seconds.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The benchmark problems."""
     from windage.bench.problems import PROBLEMS
 
     rows = [
-        {
-            "name": p.name,
-            "decisions": len(p.decisions),
-            "contexts": len(p.contexts),
-            "optimum": p.optimum.value,
-            "at": p.optimum.decision.tolist(),
-            "summary": p.summary,
-        }
+        {"name": p.name, "decisions": len(p.decisions), "contexts": len(p.contexts), "summary": p.summary}
+        | ({"optimum": p.optimum.value, "at": p.optimum.decision.tolist()} if optima else {})
         for p in PROBLEMS.values()
     ]
     if as_json:
         typer.echo(json.dumps(rows, indent=2))
         return
-    table = Table("problem", "decisions", "contexts", "best expectation", "at", "what it is")
-    for p in PROBLEMS.values():
-        place = ", ".join(f"{v:.4g}" for v in p.optimum.decision)
-        table.add_row(
-            p.name, str(len(p.decisions)), str(len(p.contexts)), f"{p.optimum.value:.5g}", place, p.summary
-        )
+    table = Table("problem", "Dx", "Dc", "what it is", *(("best expectation", "at") if optima else ()))
+    for row in rows:
+        cells = [str(row[key]) for key in ("name", "decisions", "contexts", "summary")]
+        if optima:
+            place = ", ".join(f"{v:.4g}" for v in row["at"])  # type: ignore[attr-defined]
+            cells += [f"{row['optimum']:.5f}", place]
+        table.add_row(*cells)
     Console().print(table)
 
 

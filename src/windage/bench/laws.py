@@ -2,25 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from windage.space import Array
 
 ORDER = 4
-PANELS = {1: 2048, 2: 64}
+PANELS = {1: 2048, 2: 24}
 """Panels a side of the exact quadrature, by the number of contexts; kinks in c ask for many."""
-COARSE = {1: 64, 2: 8}
+COARSE = {1: 64, 2: 6}
 """The same for a first look at many decisions."""
+
+
+class Marginal(Protocol):
+    """A continuous law on the line, as scipy's frozen distributions are."""
+
+    def pdf(self, x: Array) -> Array:
+        """The density."""
+        ...
+
+    def cdf(self, x: float) -> float:
+        """The mass below."""
+        ...
+
+    def sf(self, x: float) -> float:
+        """The mass above."""
+        ...
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Array:
+        """Draws."""
+        ...
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """An equal mixture of laws on the line."""
+
+    components: tuple[Marginal, ...]
+
+    def pdf(self, x: Array) -> Array:
+        """The density."""
+        return np.asarray(np.mean([law.pdf(x) for law in self.components], axis=0))
+
+    def cdf(self, x: float) -> float:
+        """The mass below."""
+        return float(np.mean([law.cdf(x) for law in self.components]))
+
+    def sf(self, x: float) -> float:
+        """The mass above."""
+        return float(np.mean([law.sf(x) for law in self.components]))
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Array:
+        """Draws: a component first, then from it."""
+        draws = np.stack([law.rvs(size=size, random_state=random_state) for law in self.components])
+        chosen: NDArray[np.int64] = random_state.integers(len(self.components), size=size)
+        return np.asarray(draws[chosen, np.arange(size)])
 
 
 @dataclass(frozen=True)
 class ClippedLaw:
-    """Independent coordinates, each a continuous scipy distribution clipped to [0, 1]."""
+    """Independent coordinates, each a continuous law clipped to [0, 1]."""
 
-    marginals: tuple[Any, ...]
+    marginals: Sequence[Marginal]
 
     def sample(self, n: int, rng: np.random.Generator) -> Array:
         """n draws, n × Dc."""
@@ -39,7 +86,7 @@ class ClippedLaw:
         return points.reshape(-1, len(axes)), weights.reshape(-1)
 
 
-def _axis(law: Any, panels: int) -> tuple[Array, Array]:
+def _axis(law: Marginal, panels: int) -> tuple[Array, Array]:
     edges = np.linspace(0, 1, panels + 1)
     x, w = np.polynomial.legendre.leggauss(ORDER)
     centre, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2

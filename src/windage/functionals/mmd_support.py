@@ -21,6 +21,8 @@ SLOTS = 16
 """Most nodes that a support may have; larger ones are left to the interior-point method."""
 ROUNDS = 16
 JITTER = 1e-12
+LIGHT = 1e-2
+"""Nodes of less weight do not belong to a first guess: they come back if they are missing."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Supports:
         empty = SLOTS - index.shape[1]
         index = torch.nn.functional.pad(index, (0, empty))
         weight = torch.nn.functional.pad(weight, (0, empty))
-        return cls(index, weight > 1e-2)
+        return cls(index, weight > LIGHT)
 
 
 @dataclass(frozen=True)
