@@ -56,6 +56,9 @@ def test_faults_are_one_line(tmp_path):
     assert result.stderr.startswith("windage: there is no folder")
     assert "Traceback" not in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+    wrong = command("demo", "--out", str(tmp_path / "picture.xyz"))
+    assert wrong.returncode == 2
+    assert "must end in .png" in wrong.stderr
     assert command("demo", "--budget", "1").returncode == 2
     assert command("nonsense").returncode == 2
 

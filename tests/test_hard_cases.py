@@ -10,7 +10,17 @@ import torch
 
 import reference
 from contracts import METHODS, QUICK, optimizer, run
-from windage import Categorical, ConfigurationError, InputError, Integer, Optimizer, Real, Trial, TrialError
+from windage import (
+    Categorical,
+    ConfigurationError,
+    InputError,
+    Integer,
+    Optimizer,
+    Real,
+    Trial,
+    TrialError,
+    plots,
+)
 from windage.functionals import MmdSolver, mmd, total_variation
 from windage.space import ContextSpace
 from windage.surrogate import kernel_factor
@@ -133,7 +143,7 @@ def test_clipping_comes_before_the_logarithm():
     assert Real(0.1, 10, log=True, outside="clip").check(0, "context 'c'") == 0.1
     assert Real(0.1, 10, log=True, outside="clip").check(-5, "context 'c'") == 0.1
     with pytest.raises(InputError, match="above 0"):
-        Real(log=True, outside="clip").check(0, "context 'c'")
+        Real(high=5, log=True, outside="clip").check(0, "context 'c'")
 
 
 @pytest.mark.parametrize(
@@ -351,3 +361,108 @@ def test_mmd_on_a_case_worked_by_hand():
     values = torch.tensor([[1.0, 0.0]], dtype=torch.double)
     # moving p from the first node to the second costs √2·p of distance
     assert float(mmd(values, weights, factor, 0.2)) == pytest.approx(0.5 - 0.2 / math.sqrt(2), abs=1e-8)
+
+
+def test_telling_the_decision_of_a_pending_trial_settles_it():
+    opt, other = optimizer(), optimizer()
+    for _ in range(8):
+        trial, same = opt.ask(), other.ask()
+        assert trial == same
+        opt.tell(trial, {"c": 0.5}, trial.decision["x"])
+        other.tell(dict(same.decision), {"c": 0.5}, same.decision["x"])
+    assert not other.pending
+    assert opt.ask() == other.ask()
+    only = Optimizer({"n": Integer(0, 3)}, {"c": Real()}, seed=0)
+    waiting = only.ask()
+    only.tell(dict(waiting.decision), {"c": 0.5}, 1.0)  # may well be history: nothing real tells them apart
+    assert only.pending == (waiting,)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "meant"),
+    [("directon", "direction"), ("metod", "method"), ("context", "contexts"), ("restart", "restarts")],
+)
+def test_misspelt_keywords_are_recognised(keyword, meant):
+    with pytest.raises(ConfigurationError, match=f"Did you mean '{meant}'"):
+        Optimizer({"x": Real(0, 1)}, **{keyword: "minimize"})
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (
+            lambda: Optimizer({"x": Real(0, 1)}, {"w": Categorical(["sun", "rain"])}),
+            "Real of its own, 0 or 1",
+        ),
+        (lambda: Optimizer({"p": (0, 1)}, {"w": Real()}), r"'p': Real\(low, high\)"),
+        (lambda: Optimizer({"x": Real(0, 1)}, {"w": Real()}, budget=0), "budget"),
+        (lambda: Real(outside="clip"), "bound to clip at"),
+        (lambda: Optimizer.from_dict("{}"), "json.loads"),
+        (lambda: Categorical(["a", "a"]), "Leave out the repeats"),
+    ],
+)
+def test_messages_name_the_remedy(make, words):
+    with pytest.raises(ConfigurationError, match=words):
+        make()
+
+
+def test_a_study_without_contexts_says_so():
+    opt = Optimizer({"x": Real(0, 1)}, method="gp-ucb", seed=0)
+    with pytest.raises(InputError, match="this study has no contexts"):
+        opt.tell({"x": 0.5}, {"a": 1.0}, 1.0)
+
+
+def test_notes_speak_up_to_ten_observations():
+    opt = optimizer(initial=20)
+    run(opt, 7)
+    assert "rough" in opt.recommend().note
+    run(opt, 5)
+    assert opt.recommend().note == ""
+
+
+def test_observations_have_a_short_name():
+    opt = optimizer()
+    run(opt, 3)
+    assert repr(opt.observations) == "Observations(3 of x, y, c, value)"
+
+
+def test_marginal_densities_and_pictures_of_a_larger_study(tmp_path):
+    opt = Optimizer(
+        {"x": Real(0, 1), "mode": Categorical(["a", "b"])},
+        {"c": Real(), "d": Real(0.1, 10, log=True)},
+        seed=0,
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(12):
+        trial = opt.ask()
+        opt.tell(trial, {"c": rng.normal(), "d": rng.lognormal(0, 0.3)}, rng.normal())
+    line = np.linspace(-6, 6, 20_001)
+    assert np.trapezoid(opt.density.marginal("c").pdf(line), line) == pytest.approx(1.0, abs=1e-3)
+    assert opt.density.marginal("d").sample(4).shape == (4, 1)
+    with pytest.raises(InputError, match="unknown context"):
+        opt.density.marginal("e")
+    for context in ("c", "d"):
+        plots.overview(opt, "x", context, str(tmp_path / f"{context}.png"))
+        assert (tmp_path / f"{context}.png").stat().st_size > 10_000
+    with pytest.raises(InputError, match="needs a Real decision"):
+        plots.overview(opt, "mode", "c", str(tmp_path / "no.png"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "least"), [(5, 0.85), (10, 0.85), (20, 0.9)])
+def test_the_interval_covers_the_truth_at_the_recommended_decision(count, least):
+    """A shop with Weibull demand: how often the interval at the recommendation holds the true expectation."""
+    demand = np.random.default_rng(0).weibull(2, 100_000) * 12
+    hits = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        opt = Optimizer({"stock": Real(0, 40)}, {"demand": Real(low=0)}, seed=seed, **QUICK)
+        for _ in range(count):
+            trial, met = opt.ask(), float(rng.weibull(2) * 12)
+            stock = trial.decision["stock"]
+            opt.tell(trial, {"demand": met}, 9 * min(stock, met) - 5 * stock)
+        best = opt.recommend()
+        stock = best.decision["stock"]
+        truth = float(np.mean(9 * np.minimum(stock, demand)) - 5 * stock)
+        hits += best.interval[0] <= truth <= best.interval[1]
+    assert hits / 60 >= least

@@ -21,6 +21,7 @@ app = typer.Typer(
     help="Decisions whose outcome depends on conditions that nobody controls or knows the law of.",
 )
 
+PICTURES = (".png", ".pdf", ".svg")
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 
 
@@ -96,7 +97,14 @@ def demo(
         raise WindageError(
             f"there is no folder {out.parent} for the picture; make it, or choose another --out."
         )
+    if out.suffix not in PICTURES:
+        raise WindageError(f"the picture {out.name} must end in {', '.join(PICTURES)}: choose another --out.")
     console = Console(stderr=as_json)
+    console.print(
+        "A shop buys at 5, sells at 9 and gets 1 for what is left. It decides its stock before demand is "
+        "known, and nobody tells it the law of demand. (Stock and demand are shares of the largest stock.)",
+        highlight=False,
+    )
     columns = (
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
@@ -113,8 +121,8 @@ def demo(
                 console.print(f"decision {number + 1:3d}: {text}", highlight=False)
 
         optimizer, result = shop.run(seed, budget, report)
-    shop.picture(optimizer, str(out))
     if as_json:
+        shop.picture(optimizer, str(out))
         typer.echo(json.dumps({**result.to_dict(), "picture": str(out)}, indent=2))
         return
     low, high = result.interval
@@ -126,9 +134,13 @@ def demo(
     console.print(table)
     console.print(
         f"windage expects a profit of {result.expected:.4f}, 95 % interval {low:.4f} to {high:.4f}; "
-        f"{result.worst_case:.4f} under the worst law of demand near the estimate.\nPicture: {out}",
+        f"{result.worst_case:.4f} under the worst law of demand near the estimate.",
         highlight=False,
     )
+    if result.note:
+        console.print(result.note, highlight=False)
+    shop.picture(optimizer, str(out))
+    console.print(f"Picture: {out}", highlight=False)
 
 
 def main() -> None:

@@ -28,6 +28,9 @@ class Observations:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __repr__(self) -> str:
+        return f"Observations({len(self)} of {', '.join((*self.columns, 'value'))})"
+
     def add(self, decision: Mapping[str, Value], context: Mapping[str, float], value: float) -> Observations:
         """A new record with one observation more."""
         return Observations(

@@ -35,6 +35,7 @@ class DemoResult:
     optimum_stock: float
     optimum_profit: float
     rivals: tuple[Rival, ...]
+    note: str
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for ``--json``."""
@@ -79,6 +80,7 @@ def run(seed: int, budget: int, report: Report) -> tuple[Optimizer, DemoResult]:
             Rival("GP-UCB, which ignores demand", other, truth(other)),
             Rival("the luckiest past decision", lucky, truth(lucky)),
         ),
+        best.note,
     )
 
 

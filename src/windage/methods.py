@@ -54,13 +54,13 @@ class Settings:
     """From how many of them to climb."""
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Settings:
-        """The settings with changes, or a ConfigurationError."""
-        known = [f.name for f in fields(cls)]
+    def of(cls, given: Mapping[str, Any], also: tuple[str, ...] = ()) -> Settings:
+        """The settings with changes, or a ConfigurationError; ``also`` are the other keywords that exist."""
+        known = [*also, *(f.name for f in fields(cls))]
         for name in given:
             if name not in known:
                 raise ConfigurationError(
-                    f"unknown setting {name!r}; the settings are {', '.join(known)}.{near_match(name, known)}"
+                    f"unknown keyword {name!r}; the keywords are {', '.join(known)}.{near_match(name, known)}"
                 )
         changes: dict[str, Any] = {name: plain(value) for name, value in given.items()}
         settings = replace(cls(), **changes)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any, overload
 
 import torch
@@ -66,6 +67,7 @@ class Optimizer:
         budget: int | None = None,
         **settings: Any,
     ) -> None:
+        self._settings = Settings.of(settings, also=tuple(signature(type(self)).parameters)[:-1])
         self._decisions = DecisionSpace.of(decisions)
         self._contexts = ContextSpace.of(contexts, self._decisions)
         self._method = get_method(method)
@@ -82,7 +84,6 @@ class Optimizer:
         self._direction = direction
         self._seed = secrets.randbits(32) if seed is None else whole(seed, "seed", ConfigurationError)
         self._initial = _initial(initial, budget)
-        self._settings = Settings.of(settings)
         self._observations = Observations(columns=(*self._decisions.names, *self._contexts.names))
         self._look()
         self._pending: dict[int, dict[str, Value]] = {}
@@ -169,7 +170,8 @@ class Optimizer:
     ) -> None:
         """What happened: the context that was met and the value that came out.
 
-        ``trial`` is one that was asked for, or a decision of your own (history). Nothing changes on an error.
+        ``trial`` is one that was asked for, or a decision of your own (history). A decision that equals a
+        pending one to the last digit is taken for it. Nothing changes on an error.
         """
         if isinstance(trial, Trial):
             decision: Mapping[str, Value] = self._check_trial(trial)
@@ -184,8 +186,15 @@ class Optimizer:
         outcome = number(value, "value")
         self._observations = self._observations.add(decision, met, outcome)
         self._look()
-        if isinstance(trial, Trial):
-            self._drop(trial.number)
+        index = trial.number if isinstance(trial, Trial) else self._recognise(decision)
+        if index is not None:
+            self._drop(index)
+
+    def _recognise(self, decision: Mapping[str, Value]) -> int | None:
+        """The pending trial of exactly this decision, if a real number in it makes a coincidence unlikely."""
+        if not any(isinstance(p, Real) for p in self._decisions.parameters.values()):
+            return None
+        return next((k for k, d in self._pending.items() if d == decision), None)
 
     def cancel(self, trial: Trial) -> None:
         """Forget a pending trial whose result will never come; it no longer holds its place."""
@@ -208,7 +217,9 @@ class Optimizer:
                 "tell what was really done as history: tell({...}, ...)."
             )
         if decision is None and own and trial.number < self._asked:
-            raise TrialError(f"trial {trial.number} was told or cancelled already. Ask for a new one.")
+            raise TrialError(
+                f"trial {trial.number} was told or cancelled already; what was told stays. Ask for a new one."
+            )
         if decision is None and trial.number in range(self._asked) and not own:
             raise TrialError(
                 f"trial {trial.number} was told already here, or is of another optimizer. Tell its decision "
@@ -341,4 +352,4 @@ def _initial(initial: int | None, budget: int | None) -> int:
         return whole(initial, "initial", ConfigurationError)
     if budget is None:
         return INITIAL
-    return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError) // 4))
+    return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from windage.errors import missing_extra
+from windage.errors import InputError, missing_extra
 from windage.space import Array, Real
 
 if TYPE_CHECKING:
     from windage.optimizer import Optimizer
 
-INK, SOFT, BAND = "#1f3a5f", "#8a8f98", "#c9d6e8"
+INK, SOFT, BAND, PALE = "#1f3a5f", "#8a8f98", "#c9d6e8", "#e4e4e0"
 ACCENT = "#c2571a"
 
 
@@ -33,18 +33,20 @@ def density(
 ) -> None:
     """The contexts seen, their estimated density, and the true one where it is known."""
     seen = optimizer.observations.context_array((context,))[:, 0]
-    reach = 0.15 * (np.ptp(seen) or 1.0)
+    law = optimizer.density.marginal(context)
+    reach = 4 * law.bandwidth[context] if not optimizer.contexts[context].log else 0.1 * np.ptp(seen)
     line = np.linspace(seen.min() - reach, seen.max() + reach, 400)
-    estimate = optimizer.density.pdf(line)
+    estimate = law.pdf(line)
     inside = line[estimate > 0]
-    axes.hist(seen, bins=min(20, 5 + len(seen) // 4), density=True, color=BAND, edgecolor="white")
+    bins = min(20, 5 + len(seen) // 4)
+    axes.hist(seen, bins=bins, density=True, color=PALE, edgecolor="white", label=f"{len(seen)} seen")
     axes.plot(seen, np.zeros_like(seen), "|", color=SOFT, markersize=9, clip_on=False)
     axes.plot(inside, estimate[estimate > 0], color=INK, linewidth=2, label="estimated")
     if truth is not None:
         axes.plot(inside, truth(inside), color=ACCENT, linewidth=1.2, linestyle="--", label="true")
-    axes.legend(frameon=False)
+    axes.legend(framealpha=0.85, edgecolor="none", fontsize="small")
     axes.set(xlabel=context, ylabel="density", ylim=(0, None))
-    axes.set_title(f"{context}: {len(seen)} values seen, and the density estimated from them", loc="left")
+    axes.set_title(f"Density of {context}", loc="left")
 
 
 def expectation(
@@ -56,32 +58,25 @@ def expectation(
 ) -> None:
     """The expected outcome over one decision with its 95 % band; other decisions as recommended."""
     best = optimizer.recommend()
-    parameter = optimizer.decisions[decision]
-    assert isinstance(parameter, Real)
-    assert parameter.low is not None
-    assert parameter.high is not None
-    line = np.linspace(parameter.low, parameter.high, 200)
+    parameter = optimizer.decisions.get(decision)
+    if not isinstance(parameter, Real):
+        real = [name for name, p in optimizer.decisions.items() if isinstance(p, Real)]
+        raise InputError(f"the picture needs a Real decision, not {decision!r}; there are {real}.")
+    line = np.linspace(float(parameter.low or 0), float(parameter.high or 0), 200)
     found = optimizer.predict([{**best.decision, decision: float(v)} for v in line])
     low, high = np.array([p.interval for p in found]).T
     axes.fill_between(line, low, high, color=BAND, label="95 % interval")
     axes.plot(line, [p.expected for p in found], color=INK, linewidth=2, label=f"expected {outcome}")
     if truth is not None:
-        axes.plot(line, truth(line), color=ACCENT, linewidth=1.2, linestyle="--", label="true expectation")
+        true = truth(line)
+        axes.plot(line, true, color=ACCENT, linewidth=1.2, linestyle="--", label="true expectation")
+        axes.plot(line[true.argmax()], true.max(), "x", color=ACCENT, markersize=9, label="true optimum")
     values = np.array(optimizer.observations.values)
     taken = np.array([d[decision] for d in optimizer.observations.decisions], dtype=float)
     axes.plot(taken, values, ".", color=SOFT, markersize=5, label="single results")
     here = float(best.decision[decision])
-    axes.plot([here], [best.expected], "o", color=INK, markersize=8)
-    axes.annotate(
-        f"recommended {here:.3g}",
-        (here, best.expected),
-        xytext=(14, -52),
-        textcoords="offset points",
-        arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.8},
-        color=INK,
-        fontweight="bold",
-    )
-    axes.legend(frameon=False, loc="best")
+    axes.plot([here], [best.expected], "o", color=INK, markersize=9, label=f"recommended: {here:.3g}")
+    axes.legend(framealpha=0.85, edgecolor="none", loc="best", fontsize="small")
     axes.set(xlabel=decision, ylabel=outcome)
     axes.set_title(f"Expected {outcome} over {decision}", loc="left")
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from scipy.special import stdtrit
 from torch import Tensor
 
 from windage.acquisition import ExpectedMean
@@ -17,9 +18,8 @@ from windage.methods import total_variation_radius
 from windage.space import Value
 from windage.surrogate import NodePosterior, ProductGP
 
-NORMAL_95 = 1.959963984540054
-FEW = 5
-"""Below so many observations nothing said about the expectation deserves trust."""
+FEW, SOME = 5, 10
+"""Below the first, nothing said about the expectation deserves trust; below the second, not much."""
 SPACE_POINTS = 1024
 
 
@@ -59,15 +59,17 @@ def predict(
     """The expectation at decisions, given as points of the unit box too (n × d).
 
     Its variance is σ_F² of the GP (docs/methods.md) plus that of a mean over as many contexts as were seen,
-    Var_c[μ(x, c)] / t, because the law is estimated too.
+    Var_c[μ(x, c)] / (t - 1), because the law is estimated too; and both from t values, so the interval takes
+    Student's quantile with t - 1 degrees of freedom.
     """
+    freedom = max(len(model.data.y) - 1, 1)
     with torch.no_grad():
         mean, variance = ExpectedMean(model, context_nodes(kde)).posterior(points)
         worst = mean
         if kde is not None:
             spread, worst = _context_moments(model, kde, points)
-            variance = variance + spread / len(kde.centres)
-    reach = NORMAL_95 * variance.sqrt()
+            variance = variance + spread / freedom
+    reach = float(stdtrit(freedom, 0.975)) * variance.sqrt()
     columns = [outcome.restore(v.numpy()) for v in (mean, mean - reach, mean + reach, worst)]
     return [
         Prediction(decision, float(e), (float(min(a, b)), float(max(a, b))), float(w))
@@ -94,6 +96,8 @@ def weakness(observations: Observations, names: tuple[str, ...]) -> str:
         known = "1 observation is" if count == 1 else f"{count} observations are"
         return f"Only {known} known: this is hardly more than a guess. Tell some more."
     words = []
+    if count < SOME:
+        words.append(f"Only {count} observations are known: the interval and the worst case are rough.")
     if len(set(observations.values)) == 1:
         words.append("All outcomes told so far are equal: nothing yet speaks for one decision over another.")
     if names and (np.ptp(observations.context_array(names), axis=0) == 0).all():

@@ -24,6 +24,8 @@ _KINDS: dict[str, type[Real] | type[Integer] | type[Categorical]] = {
 @contextmanager
 def reading(saved: object) -> Iterator[None]:
     """Any fault of what was saved becomes one ConfigurationError that says where."""
+    if isinstance(saved, str | bytes):
+        raise ConfigurationError("a saved optimizer is a dictionary, not text: json.loads(...) it first.")
     if not isinstance(saved, Mapping) or saved.get("format") != FORMAT:
         raise ConfigurationError(
             f"this is not a saved optimizer of format {FORMAT}: give what Optimizer.to_dict() returned."

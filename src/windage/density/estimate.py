@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from windage.density.kde import Kde
-from windage.errors import InputError
+from windage.errors import InputError, near_match
 from windage.space import Array, ContextScale, whole
 from windage.space.parameters import check_names
 
@@ -29,6 +29,16 @@ class ContextDensity:
         """The kernel's width for each context, in its units (in units of its logarithm if log-scaled)."""
         widths = self._kde.bandwidth.numpy() * (self._scale.high - self._scale.low)
         return dict(zip(self.names, widths.tolist(), strict=True))
+
+    def marginal(self, name: str) -> ContextDensity:
+        """The density of one context alone."""
+        if name not in self.names:
+            known = ", ".join(map(repr, self.names))
+            raise InputError(
+                f"unknown context {name!r}; the names are {known}.{near_match(name, self.names)}"
+            )
+        d = self.names.index(name)
+        return ContextDensity(self._kde.marginal(d), self._scale.marginal(d), (name,), self._seed)
 
     def pdf(self, c: Any) -> Any:
         """The density at contexts.
@@ -73,4 +83,5 @@ class ContextDensity:
 
     def _refusal(self, c: Any) -> InputError:
         names = ", ".join(self.names)
-        return InputError(f"contexts must be finite numbers, n × {len(self.names)} ({names}); got {c!r}.")
+        shown = repr(c) if len(repr(c)) < 60 else f"an array of shape {np.shape(c)}"
+        return InputError(f"contexts must be finite numbers, n × {len(self.names)} ({names}); got {shown}.")

@@ -105,6 +105,11 @@ class Kde:
             images.append(maps)
         return images
 
+    def marginal(self, d: int) -> Kde:
+        """The law of one coordinate."""
+        lower, upper = self.lower[d : d + 1], self.upper[d : d + 1]
+        return Kde(self.centres[:, d : d + 1], self.bandwidth[d : d + 1], lower, upper, self.boundary)
+
     def pdf(self, points: Tensor) -> Tensor:
         """The density at points, m × Dc → m. Clamped mass is atoms on the bounds and no part of it."""
         product = points.new_ones(len(points), len(self.centres))

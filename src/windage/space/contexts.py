@@ -26,6 +26,13 @@ class ContextScale:
     lower: Array
     upper: Array
 
+    def marginal(self, d: int) -> ContextScale:
+        """The scale of one context alone."""
+        one = slice(d, d + 1)
+        return ContextScale(
+            self.parameters[one], self.low[one], self.high[one], self.lower[one], self.upper[one]
+        )
+
     def to_unit(self, contexts: Array) -> Array:
         """Contexts in the user's units, n × Dc, as points of the unit box."""
         columns = [p.warp(contexts[:, i]) for i, p in enumerate(self.parameters)]

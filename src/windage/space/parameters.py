@@ -103,6 +103,10 @@ class Real:
             raise ConfigurationError("log=True needs bounds above 0: raise them, or leave out log=True.")
         if self.outside not in ("error", "clip"):
             raise ConfigurationError(f'outside must be "error" or "clip", not {self.outside!r}.')
+        if self.outside == "clip" and self.low is None and self.high is None:
+            raise ConfigurationError(
+                'outside="clip" needs a bound to clip at: give low or high, or leave it out.'
+            )
 
     def check(self, value: object, label: str) -> float:
         """The value as a float inside the bounds, or an InputError."""
@@ -192,9 +196,12 @@ class Integer:
         """The value as an int inside the bounds, or an InputError."""
         result = number(value, label)
         if result != round(result):
-            raise InputError(f"{label} is {result!r}, but must be a whole number.")
+            raise InputError(f"{label} is {result!r}, but must be a whole number. Tell the one used.")
         if not self.low <= result <= self.high:
-            raise InputError(f"{label} is {int(result)}, outside its bounds [{self.low}, {self.high}].")
+            raise InputError(
+                f"{label} is {int(result)}, outside its bounds [{self.low}, {self.high}]. "
+                "Correct it, or widen the bounds."
+            )
         return int(result)
 
 
@@ -214,7 +221,7 @@ class Categorical:
             if isinstance(choice, float) and not math.isfinite(choice):
                 raise ConfigurationError(f"a choice must be finite, not {choice!r}.")
         if len(set(choices)) != len(choices):
-            raise ConfigurationError(f"the choices repeat or equal each other: {list(choices)!r}.")
+            raise ConfigurationError(f"choices equal each other: {list(choices)!r}. Leave out the repeats.")
         if len(choices) < 2:
             raise ConfigurationError(
                 f"a Categorical needs at least two choices, not {list(choices)!r}. Leave out a fixed one."
@@ -238,11 +245,12 @@ Parameter = Real | Integer | Categorical
 
 def check_names(given: object, known: Sequence[str], kind: str) -> Mapping[str, Any]:
     """The mapping itself if it has exactly the known names, else an InputError with the near match."""
-    expected = ", ".join(repr(name) for name in known) or "none"
+    expected = ", ".join(repr(name) for name in known) or "none: this study has no contexts"
     if not isinstance(given, Mapping):
         example = "{" + ", ".join(f"{name!r}: ..." for name in known) + "}"
+        shown = repr(given) if len(repr(given)) < 60 else "a"
         raise InputError(
-            f"the {kind} must be a dictionary such as {example}, not {given!r} ({type(given).__name__})."
+            f"the {kind} must be a dictionary such as {example}, not {shown} ({type(given).__name__})."
         )
     for name in given:
         if name not in known:
@@ -257,7 +265,7 @@ def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str
     """The parameters of a space by name, or a ConfigurationError."""
     if not isinstance(space, Mapping):
         raise ConfigurationError(
-            f"{kind}s must be a dictionary from names to spaces: {{'demand': Real(0, 1)}}, not {space!r}."
+            f"{kind}s must be a dictionary from names to spaces: {{'a_name': Real(0, 1)}}, not {space!r}."
         )
     words = " or ".join(cls.__name__ for cls in allowed)
     for name, parameter in space.items():
@@ -266,5 +274,10 @@ def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str
         if name == "value":
             raise ConfigurationError(f"a {kind} cannot be named 'value': that is the outcome. Rename it.")
         if not isinstance(parameter, allowed):
-            raise ConfigurationError(f"{kind} {name!r} must be a {words}, not {parameter!r}.")
+            hint = (
+                " Give a count as Real; a kind of condition as a Real of its own, 0 or 1."
+                if kind == "context" and isinstance(parameter, Integer | Categorical)
+                else f" For a range write {name!r}: Real(low, high)."
+            )
+            raise ConfigurationError(f"{kind} {name!r} must be a {words}, not {parameter!r}.{hint}")
     return dict(space)
