@@ -336,11 +336,8 @@ class Optimizer:
             for row in saved["observations"]:
                 optimizer.tell(row["decision"], row["context"], row["value"])
             optimizer._asked = whole(saved["asked"], "asked")
-            for row in saved["pending"]:
-                index = whole(row["number"], "the number of a pending trial")
-                if index in optimizer._pending or index >= optimizer._asked:
-                    raise ConfigurationError(f"pending trial {index} was never asked for, or stands twice.")
-                optimizer._pending[index] = optimizer._decisions.check(row["decision"])
+            pending = state.pending_from_list(saved["pending"], optimizer._asked)
+            optimizer._pending = {k: optimizer._decisions.check(d) for k, d in pending.items()}
             optimizer._adopted = set(optimizer._pending)
             width = optimizer._decisions.blocks[-1].stop
             optimizer._fits = state.fits_from_dict(saved["fits"], width, len(optimizer._contexts.names))

@@ -10,7 +10,7 @@ from typing import Any
 
 from windage.data import Observations
 from windage.errors import ConfigurationError, WindageError
-from windage.space import Categorical, Integer, Parameter, Real
+from windage.space import Categorical, Integer, Parameter, Real, whole
 from windage.surrogate import Hyperparameters
 
 FORMAT = 1
@@ -67,6 +67,17 @@ def observations_to_list(observations: Observations) -> list[dict[str, Any]]:
     """One object an observation."""
     rows = zip(observations.decisions, observations.contexts, observations.values, strict=True)
     return [{"decision": dict(d), "context": dict(c), "value": v} for d, c, v in rows]
+
+
+def pending_from_list(rows: list[dict[str, Any]], asked: int) -> dict[int, Any]:
+    """Decisions of pending trials by number, each once and asked for."""
+    pending: dict[int, Any] = {}
+    for row in rows:
+        index = whole(row["number"], "the number of a pending trial")
+        if index in pending or index >= asked:
+            raise ConfigurationError(f"pending trial {index} was never asked for, or stands twice.")
+        pending[index] = row["decision"]
+    return pending
 
 
 def fits_to_dict(fits: Mapping[bool, tuple[int, Hyperparameters]]) -> dict[str, Any]:
