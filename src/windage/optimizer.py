@@ -125,11 +125,9 @@ class Optimizer:
         self._need_observations("the density of the context")
         if not self._contexts.names:
             raise ConfigurationError("this study has no contexts, so there is no density.")
-        evidence = self._evidence
-        assert evidence.kde is not None
-        return ContextDensity(
-            evidence.kde, evidence.scale, self._contexts.names, stream(self._seed, "density")
-        )
+        law, seed = self._evidence, stream(self._seed, "density")
+        assert law.kde is not None
+        return ContextDensity(law.kde, law.scale, self._contexts.names, seed)
 
     @overload
     def ask(self) -> Trial: ...
@@ -273,9 +271,8 @@ class Optimizer:
     def _look(self) -> None:
         """See the observations anew."""
         maximize = self._direction == "maximize"
-        self._evidence = Evidence(
-            self._decisions, self._contexts, self._observations, maximize, self._settings
-        )
+        seen = self._observations
+        self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
 
     def _model(self, joint: bool, keep: bool = False) -> ProductGP:
         """The GP fitted to all observations: on (x, c), or on x alone.
