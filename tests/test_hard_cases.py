@@ -117,6 +117,17 @@ def test_many_random_balls_agree_with_and_without_memory():
         assert ((first - again).abs() / spread).max() < 1e-7
 
 
+def test_an_interior_point_that_fails_at_once_answers_with_the_reference_law(monkeypatch):
+    import sys
+
+    module = sys.modules["windage.functionals.mmd"]
+    monkeypatch.setattr(module._InteriorPoint, "step", lambda self: None)  # the gap stays infinite
+    weights = torch.tensor([0.2, 0.3, 0.5], dtype=torch.double)
+    cost = torch.tensor([[0.0, 0.5, 1.0]], dtype=torch.double)
+    laws = module.interior_point(cost, weights, torch.eye(3, dtype=torch.double), 0.1, 1e-9)
+    assert torch.equal(laws[0], weights)
+
+
 def test_reflection_is_a_density_for_any_bandwidth():
     for width in (0.05, 0.5, 2.0):
         opt = Optimizer({"x": Real(0, 1)}, {"c": Real(2, 4)}, seed=0, boundary="reflect", bandwidth=width)

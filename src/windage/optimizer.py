@@ -214,19 +214,14 @@ class Optimizer:
                 f"the decision of trial {index} was changed since it was asked for. Cancel the trial, and "
                 "tell what was really done as history: tell({...}, ...)."
             )
-        if decision is None and own and trial.number < self._asked:
+        if decision is None and own and index < self._asked:
             raise TrialError(
-                f"trial {trial.number} was told or cancelled already; what was told stays. Ask for a new one."
+                f"trial {index} was told or cancelled already; what was told stays. Ask for a new one."
             )
-        if decision is None and trial.number in range(self._asked) and not own:
+        if decision is None or not (own or index in self._adopted) or decision != trial.decision:
             raise TrialError(
-                f"trial {trial.number} was told already here, or is of another optimizer. Tell its decision "
-                "as history: tell(trial.decision, ...)."
-            )
-        if decision is None or not (own or trial.number in self._adopted) or decision != dict(trial.decision):
-            raise TrialError(
-                f"trial {trial.number} is of another optimizer. Tell it there, or tell its decision as "
-                "history: tell(trial.decision, ...)."
+                f"trial {index} is of another optimizer, or was told before this one was restored. Tell it "
+                "there, or tell its decision as history: tell(trial.decision, ...)."
             )
         return decision
 

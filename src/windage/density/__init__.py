@@ -1,12 +1,10 @@
 """Laws of the context, from the contexts seen to weighted nodes."""
 
 from windage.density.estimate import ContextDensity
-from windage.density.kde import BANDWIDTHS, BOUNDARIES, Kde
+from windage.density.kde import Kde
 from windage.density.nodes import Nodes, box, empirical, grid, sobol, sobol_box
 
 __all__ = [
-    "BANDWIDTHS",
-    "BOUNDARIES",
     "ContextDensity",
     "Kde",
     "Nodes",

@@ -19,8 +19,6 @@ from torch import Tensor
 
 from windage.density.nodes import Nodes, sobol
 
-BOUNDARIES = ("clamp", "reflect", "none")
-BANDWIDTHS = ("rule-of-thumb", "silverman")
 MIN_BANDWIDTH = 1e-3
 """In the unit box, where all contexts are equal: they still get a kernel of some width."""
 CELLS: Mapping[int, int] = {1: 64, 2: 20}

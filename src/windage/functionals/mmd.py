@@ -60,7 +60,7 @@ class MmdSolver:
 
     def __init__(self, weights: Tensor, factor: Tensor, radius: float, remember: bool = True) -> None:
         self.weights, self.factor, self.radius = weights, factor, radius
-        self.kernel = factor.mT @ factor if remember else None
+        self.kernel, self.remember = factor.mT @ factor, remember
         self.costs = factor.new_zeros(0, factor.shape[1])
         self.supports = Supports.of(self.costs)
 
@@ -71,31 +71,30 @@ class MmdSolver:
         # without a radius, or where all values are equal, the reference law itself is a worst one
         rows = (high > low).view(-1).nonzero().view(-1) if self.radius > 0 else torch.arange(0)
         cost = ((values - low) / (high - low).clamp_min(TINY))[rows]
-        if self.kernel is not None and len(self.costs):
+        if len(self.costs):
             nearest = self.supports[torch.cdist(cost, self.costs).argmin(1)]
             known = solve_on_support(cost, self.weights, self.kernel, self.radius, nearest, GAP)
             laws[rows[known.certain]] = known.laws[known.certain]
             self._remember(cost[known.certain], known.supports[known.certain])
             rows, cost = rows[~known.certain], cost[~known.certain]
         if len(rows):
-            laws[rows] = worst_laws(cost, self.weights, self.factor, self.radius)
+            laws[rows] = worst_laws(cost, self.weights, self.factor, self.kernel, self.radius)
             self._remember(cost, Supports.of(laws[rows]))
         return laws / laws.sum(1, keepdim=True)
 
     def _remember(self, cost: Tensor, supports: Supports) -> None:
-        if self.kernel is not None:
+        if self.remember:
             self.costs = torch.cat([self.costs, cost])
             self.supports = self.supports.join(supports)
 
 
-def worst_laws(cost: Tensor, weights: Tensor, factor: Tensor, radius: float) -> Tensor:
-    """The worst laws for costs scaled to [0, 1], B × n → B × n.
+def worst_laws(cost: Tensor, weights: Tensor, factor: Tensor, kernel: Tensor, radius: float) -> Tensor:
+    """The worst laws for costs scaled to [0, 1], B × n → B × n; kernel = AᵀA.
 
     The interior-point method finds the supports, the closed form on them the laws; where that fails, the
     interior-point method goes on as far as precision allows.
     """
     laws = interior_point(cost, weights, factor, radius, CROSSOVER)
-    kernel = factor.mT @ factor
     found = solve_on_support(cost, weights, kernel, radius, Supports.of(laws), GAP)
     laws = torch.where(found.certain[:, None], found.laws, laws)
     rest = (~found.certain).nonzero().view(-1)
@@ -115,7 +114,8 @@ def interior_point(cost: Tensor, weights: Tensor, factor: Tensor, radius: float,
     A problem leaves the batch when its gap is small enough, or when it moves away again because precision has
     come to its end.
     """
-    laws, gaps = torch.empty_like(cost), torch.full_like(cost[:, 0], torch.inf)
+    # the reference law is the answer of last resort, should the first step already fail
+    laws, gaps = weights.expand_as(cost).clone(), torch.full_like(cost[:, 0], torch.inf)
     rows = torch.arange(len(cost))
     state = _InteriorPoint(cost, weights, factor, radius)
     for _ in range(STEPS):

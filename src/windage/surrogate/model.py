@@ -91,14 +91,14 @@ class ProductGP(SingleTaskGP):  # type: ignore[misc]
         The mean stays, the variance shrinks: how a decision allows for others still on their way.
         """
         assert self.hyperparameters is not None
-        y = self.moments(x, c)
+        y = self.mean_at(x, c)
         data = self.data
         more = Training(
             torch.cat([data.x, x]), torch.cat([data.c, c]), torch.cat([data.y, y]), data.groups, data.kernel
         )
         return ProductGP(more, self.hyperparameters)
 
-    def moments(self, x: Tensor, c: Tensor) -> Tensor:
+    def mean_at(self, x: Tensor, c: Tensor) -> Tensor:
         """The posterior mean at paired points (x_i, c_i), n."""
         profile = kernels.PROFILES[self.data.kernel]
         kx = profile(kernels.scaled_squares(x, self.data.x, self.scales[0]))[0]
