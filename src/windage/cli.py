@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from windage import __version__
+from windage.bench.commands import app as bench
 from windage.errors import WindageError
 
 app = typer.Typer(
@@ -20,6 +21,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help="Decisions whose outcome depends on conditions that nobody controls or knows the law of.",
 )
+
+app.add_typer(bench, name="bench")
 
 PICTURES = (".png", ".pdf", ".svg")
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]

@@ -1,21 +1,27 @@
-"""Laws of the context of the benchmark problems: independent, clipped to [0, 1], with exact quadrature."""
+"""Laws of the context of the benchmark problems: independent, clipped to [0, 1], with exact nodes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.stats import qmc
 
 from windage.space import Array
 
 ORDER = 4
-PANELS = {1: 2048, 2: 24}
-"""Panels a side of the exact quadrature, by the number of contexts; kinks in c ask for many."""
-COARSE = {1: 64, 2: 6}
-"""The same for a first look at many decisions."""
+"""Of the Gauss-Legendre rule on each panel."""
+SCAN, CLIMB, EXACT = "scan", "climb", "exact"
+PANELS: Mapping[int, Mapping[str, int]] = {
+    1: {SCAN: 64, CLIMB: 2048, EXACT: 2048},
+    2: {SCAN: 6, CLIMB: 24, EXACT: 24},
+}
+"""Panels a side of the quadrature for one and two contexts; kinks in c ask for many."""
+SOBOL: Mapping[str, int] = {SCAN: 10, CLIMB: 14, EXACT: 21}
+"""log₂ of the number of Sobol points, for more contexts or on request (the paper: 2^21)."""
+SOBOL_SEED = 0
 
 
 class Marginal(Protocol):
@@ -31,6 +37,10 @@ class Marginal(Protocol):
 
     def sf(self, x: float) -> float:
         """The mass above."""
+        ...
+
+    def ppf(self, q: Array) -> Array:
+        """Uniform numbers as draws: the quantiles, or any map that gives this law."""
         ...
 
     def rvs(self, size: int, random_state: np.random.Generator) -> Array:
@@ -56,11 +66,19 @@ class Mixture:
         """The mass above."""
         return float(np.mean([law.sf(x) for law in self.components]))
 
+    def ppf(self, q: Array) -> Array:
+        """Uniform numbers as draws: the first digit (to base k) chooses the component, the rest the quantile."""
+        scaled = np.asarray(q) * len(self.components)
+        chosen = np.minimum(scaled.astype(int), len(self.components) - 1)
+        found = np.empty_like(scaled)
+        for k, law in enumerate(self.components):
+            mine = chosen == k
+            found[mine] = law.ppf(scaled[mine] - k)
+        return found
+
     def rvs(self, size: int, random_state: np.random.Generator) -> Array:
-        """Draws: a component first, then from it."""
-        draws = np.stack([law.rvs(size=size, random_state=random_state) for law in self.components])
-        chosen: NDArray[np.int64] = random_state.integers(len(self.components), size=size)
-        return np.asarray(draws[chosen, np.arange(size)])
+        """Draws."""
+        return self.ppf(random_state.random(size))
 
 
 @dataclass(frozen=True)
@@ -69,21 +87,26 @@ class ClippedLaw:
 
     marginals: Sequence[Marginal]
 
-    def sample(self, n: int, rng: np.random.Generator) -> Array:
-        """n draws, n × Dc."""
-        columns = [law.rvs(size=n, random_state=rng) for law in self.marginals]
-        drawn: Array = np.clip(np.stack(columns, axis=1), 0, 1)
-        return drawn
+    def sample(self, n: int, rng: np.random.Generator, clip: bool = True) -> Array:
+        """n draws, n × Dc; as they were before clipping on request."""
+        drawn = np.stack([law.rvs(size=n, random_state=rng) for law in self.marginals], axis=1)
+        return np.clip(drawn, 0, 1) if clip else drawn
 
-    def nodes(self, coarse: bool = False) -> tuple[Array, Array]:
-        """Points (m × Dc) and weights (m) of a quadrature: Gauss-Legendre panels, atoms at 0 and 1."""
-        panels = (COARSE if coarse else PANELS)[len(self.marginals)]
-        axes = [_axis(law, panels) for law in self.marginals]
+    def nodes(self, level: str = EXACT, sobol: bool = False) -> tuple[Array, Array]:
+        """Points (m × Dc) and weights (m): Gauss-Legendre panels with atoms at 0 and 1, or Sobol points."""
+        if sobol or len(self.marginals) not in PANELS:
+            return self._sobol(SOBOL[level])
+        axes = [_axis(law, PANELS[len(self.marginals)][level]) for law in self.marginals]
         points = np.stack(np.meshgrid(*(p for p, _ in axes), indexing="ij"), axis=-1)
         weights = np.ones(())
         for _, w in axes:
             weights = np.multiply.outer(weights, w)
         return points.reshape(-1, len(axes)), weights.reshape(-1)
+
+    def _sobol(self, log_count: int) -> tuple[Array, Array]:
+        uniform = qmc.Sobol(len(self.marginals), seed=SOBOL_SEED).random_base2(log_count)
+        points = np.stack([law.ppf(uniform[:, i]) for i, law in enumerate(self.marginals)], axis=1)
+        return np.clip(points, 0, 1), np.full(len(points), 1 / len(points))
 
 
 def _axis(law: Marginal, panels: int) -> tuple[Array, Array]:

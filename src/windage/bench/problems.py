@@ -1,24 +1,31 @@
-"""Benchmark problems: what is decided, what is met, f(x, c), and the exact expectation."""
+"""Benchmark problems: what is decided, what is met, f(x, c), the exact expectation and the computed optimum.
+
+A problem of your own is one record: ``register(Problem(...))``, in a file that ``--plugin`` names.
+"""
 
 from __future__ import annotations
 
-import math
+import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 from scipy import stats
 from scipy.optimize import minimize
 from scipy.stats import qmc
 
+from windage.bench import functions, laws, portfolio
+from windage.bench.cache import cached
 from windage.bench.laws import ClippedLaw, Mixture
 from windage.errors import ConfigurationError, near_match
 from windage.space import Array, DecisionSpace, Parameter, Real
 
 SCAN, CLIMBS = 2**14, 8
-CHUNK = 2**18
-"""Values of f computed at a time."""
+"""Decisions scored for the optimum, and from how many of them to climb."""
+NODES, DECISIONS = 2**12, 2**4
+"""Contexts and decisions whose values are computed at a time: what a cache holds."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +38,12 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Problem:
-    """One problem, to be maximised. Arrays are on the problem's own scale: n × Dx, n × Dc → n."""
+    """One problem, to be maximised. Arrays are on the problem's own scale: n × Dx, n × Dc → n.
+
+    ``function`` broadcasts as those of ``windage.bench.functions`` do. One with a method
+    ``average(points, weights)``, a map from decisions to Σ_m w_m f(x, c_m), is asked for its expectation.
+    ``reward``: whether the paper shows the reward as it was observed instead of the regret.
+    """
 
     name: str
     summary: str
@@ -39,172 +51,209 @@ class Problem:
     contexts: Mapping[str, Real]
     law: ClippedLaw
     function: Callable[[Array, Array], Array]
+    noise: float = 0.0
+    """Standard deviation of the normal noise that ``observe`` adds."""
+    reward: bool = False
 
     def evaluate(self, x: Array, c: Array) -> Array:
-        """f(x, c), row by row."""
+        """f(x, c), row by row, without noise."""
         return self.function(_matrix(x, len(self.decisions)), _matrix(c, len(self.contexts)))
+
+    def observe(self, x: Array, c: Array, rng: np.random.Generator) -> Array:
+        """f(x, c) with the observation's noise."""
+        values = self.evaluate(x, c)
+        return values + self.noise * rng.standard_normal(len(values)) if self.noise else values
 
     def sample_contexts(self, n: int, rng: np.random.Generator) -> Array:
         """n contexts from the true law, n × Dc."""
         return self.law.sample(n, rng)
 
-    def expected(self, x: Array) -> Array:
-        """E f(x, c) over the true law, by quadrature."""
-        return self._mean(_matrix(x, len(self.decisions)), *self._quadrature)
+    def expected(self, x: Array, sobol: bool = False) -> Array:
+        """E f(x, c) over the true law: by quadrature for one and two contexts, else 2^21 Sobol points.
 
-    def _mean(self, x: Array, points: Array, weights: Array) -> Array:
-        """Σ_m w_m f(x, c_m), some decisions at a time."""
-        m, step = len(points), max(1, CHUNK // len(points))
-        parts = [x[i : i + step] for i in range(0, len(x), step)]
-        values = [self.function(np.repeat(p, m, axis=0), np.tile(points, (len(p), 1))) for p in parts]
-        return np.concatenate([v.reshape(-1, m) @ weights for v in values])
+        ``sobol=True`` takes the Sobol points in any case.
+        """
+        average = self._average(laws.EXACT, sobol=True) if sobol else self._exact
+        return average(_matrix(x, len(self.decisions)))
 
     @cached_property
     def optimum(self) -> Optimum:
-        """max_x E f(x, c): many points scored on a coarse quadrature, the best climbed on the exact one."""
-        space = DecisionSpace.of(self.decisions)
-        low, high = np.array([(p.low, p.high) for p in space.parameters.values() if isinstance(p, Real)]).T
+        """max_x E f(x, c), kept between processes."""
+        found = cached(f"optimum-{self.name}-{self._fingerprint()}", self._climb)
+        return Optimum(np.array(found["decision"]), float(found["value"]))
+
+    def _climb(self) -> dict[str, list[float] | float]:
+        """Many points scored on few nodes, the best climbed on more, the very best on all."""
+        low, high = self._bounds()
         raw = low + (high - low) * qmc.Sobol(len(low), seed=0).random(SCAN)
-        values = self._mean(raw, *self.law.nodes(coarse=True))
+        ranked = raw[np.argsort(-self._average(laws.SCAN)(raw), kind="stable")]
         bounds = list(zip(low, high, strict=True))
 
-        def loss(x: Array) -> float:
-            return -float(self.expected(np.clip(x, low, high)[None])[0])
+        def losing(average: Callable[[Array], Array]) -> Callable[[Array], float]:
+            return lambda x: -float(average(np.clip(x, low, high)[None])[0])
 
-        climbed = [
-            minimize(loss, raw[k], method="L-BFGS-B", bounds=bounds) for k in np.argsort(-values)[:CLIMBS]
-        ]
+        rough = losing(self._average(laws.CLIMB))
+        climbed = [minimize(rough, start, method="L-BFGS-B", bounds=bounds) for start in ranked[:CLIMBS]]
         start = min(climbed, key=lambda r: float(r.fun)).x
         # a law with atoms or a function with kinks stops a gradient method early
-        top = minimize(
-            loss, start, method="Nelder-Mead", bounds=bounds, options={"xatol": 1e-7, "fatol": 1e-12}
-        )
-        return Optimum(np.asarray(top.x), -float(top.fun))
+        fine = {"xatol": 1e-6, "fatol": 1e-11, "initial_simplex": _simplex(start, low, high)}
+        top = minimize(losing(self._exact), start, method="Nelder-Mead", bounds=bounds, options=fine)
+        return {"decision": np.clip(top.x, low, high).tolist(), "value": -float(top.fun)}
+
+    def _bounds(self) -> tuple[Array, Array]:
+        parameters = DecisionSpace.of(self.decisions).parameters
+        if not all(isinstance(p, Real) for p in parameters.values()):
+            raise ConfigurationError(f"the optimum of {self.name!r} can be computed for Real decisions only.")
+        low, high = np.array([(p.low, p.high) for p in parameters.values() if isinstance(p, Real)]).T
+        return low, high
+
+    def _average(self, level: str, sobol: bool = False) -> Callable[[Array], Array]:
+        points, weights = self.law.nodes(level, sobol)
+        own = getattr(self.function, "average", None)
+        if own is not None:
+            result: Callable[[Array], Array] = own(points, weights)
+            return result
+        return lambda x: _mean(self.function, x, points, weights)
 
     @cached_property
-    def _quadrature(self) -> tuple[Array, Array]:
-        return self.law.nodes()
+    def _exact(self) -> Callable[[Array], Array]:
+        return self._average(laws.EXACT)
+
+    def _fingerprint(self) -> str:
+        """A digest of what the optimum depends on: the box, the law, and the function at fixed points."""
+        low, high = self._bounds()
+        x = low + (high - low) * qmc.Sobol(len(low), seed=1).random(64)
+        points, weights = self.law.nodes(laws.SCAN)
+        c = points[np.linspace(0, len(points) - 1, 64).astype(int)]
+        numbers = (low, high, points, weights, np.round(self.evaluate(x, c), 9))
+        return hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in numbers)).hexdigest()[:16]
+
+
+def _mean(function: Callable[[Array, Array], Array], x: Array, points: Array, weights: Array) -> Array:
+    """Σ_m w_m f(x, c_m), some decisions and some nodes at a time."""
+    total = np.zeros(len(x))
+    for i in range(0, len(points), NODES):
+        c, w = points[None, i : i + NODES], weights[i : i + NODES]
+        for k in range(0, len(x), DECISIONS):
+            total[k : k + DECISIONS] += function(x[k : k + DECISIONS, None], c) @ w
+    return total
+
+
+def _simplex(start: Array, low: Array, high: Array) -> Array:
+    """A small first simplex inside the box: the start is nearly right already."""
+    corners = np.repeat(start[None], len(start) + 1, axis=0)
+    width = 1e-2 * (high - low)
+    for d in range(len(start)):
+        corners[d + 1, d] += width[d] if start[d] + width[d] <= high[d] else -width[d]
+    return corners
 
 
 def _matrix(values: Array, columns: int) -> Array:
     return np.asarray(values, dtype=float).reshape(-1, columns)
 
 
-def _newsvendor(x: Array, c: Array) -> Array:
-    """9 min(x, c) + max(0, x - c) - 5x: price 9, salvage 1, cost 5 a unit (paper, Section 4.3)."""
-    stock, demand = x[:, 0], c[:, 0]
-    profit: Array = 9 * np.minimum(stock, demand) + np.maximum(0, stock - demand) - 5 * stock
-    return profit
-
-
-def _ackley(x: Array, c: Array) -> Array:
-    """The negated standard Ackley on [-32.768, 32.768]^3 (the paper prints other signs)."""
-    z = 65.536 * np.concatenate([x, c], axis=1) - 32.768
-    root = np.sqrt(np.mean(z**2, axis=1))
-    bumps = np.exp(np.mean(np.cos(2 * math.pi * z), axis=1))
-    height: Array = 20 * np.exp(-0.2 * root) + bumps - 20 - math.e
-    return height
-
-
-def _branin(u: Array, v: Array) -> Array:
-    square = (v - 5.1 / (4 * math.pi**2) * u**2 + 5 / math.pi * u - 6) ** 2
-    return np.asarray(square + 10 * (1 - 1 / (8 * math.pi)) * np.cos(u) + 10)
-
-
-def _modified_branin(x: Array, c: Array) -> Array:
-    """-sqrt(h(15x₁-5, 15c₁)·h(15c₂-5, 15x₂)), h the Branin function (paper, Appendix B)."""
-    first = _branin(15 * x[:, 0] - 5, 15 * c[:, 0])
-    return -np.sqrt(first * _branin(15 * c[:, 1] - 5, 15 * x[:, 1]))
-
-
-HARTMANN_ALPHA = np.array([1.0, 1.2, 3.0, 3.2])
-"""The standard weights; the paper prints a 2.0 for the second."""
-HARTMANN_A = np.array(
-    [
-        [10, 3, 17, 3.5, 1.7, 8],
-        [0.05, 10, 17, 0.1, 8, 14],
-        [3, 3.5, 1.7, 10, 17, 8],
-        [17, 8, 0.05, 10, 0.1, 14],
-    ]
-)
-HARTMANN_P = 1e-4 * np.array(
-    [
-        [1312, 1696, 5569, 124, 8283, 5886],
-        [2329, 4135, 8307, 3736, 1004, 9991],
-        [2348, 1451, 3522, 2883, 3047, 6650],
-        [4047, 8828, 8732, 5743, 1091, 381],
-    ]
-)
-
-
-def _hartmann(x: Array, c: Array) -> Array:
-    """Σ_i α_i exp(-Σ_j A_ij (y_j - P_ij)²) with y = (x, c), to be maximised (paper, Appendix B)."""
-    y = np.concatenate([x, c], axis=1)
-    height = np.zeros(len(y))
-    for alpha, a, p in zip(HARTMANN_ALPHA, HARTMANN_A, HARTMANN_P, strict=True):
-        height += alpha * np.exp(-((y - p) ** 2) @ a)
-    return height
-
-
-def _unit(prefix: str, count: int) -> dict[str, Real]:
-    return {prefix if count == 1 else f"{prefix}{i + 1}": Real(0, 1) for i in range(count)}
+def _unit(*names: str) -> dict[str, Real]:
+    return {name: Real(0, 1) for name in names}
 
 
 def _normal(deviation: float, count: int = 1) -> ClippedLaw:
     return ClippedLaw((stats.norm(0.5, deviation),) * count)
 
 
-COMPLICATED = ClippedLaw(
+COMPLICATED = Mixture(
     (
-        Mixture(
-            (
-                stats.norm(0.1, 0.02),
-                stats.norm(0.3, 0.075),
-                stats.norm(0.4, 0.1),
-                stats.norm(0.5, 0.1),
-                stats.norm(0.7, 0.075),
-                stats.norm(0.8, 0.03),
-                stats.cauchy(0.2, 0.02),
-                stats.cauchy(0.8, 0.02),
-            )
-        ),
+        stats.norm(0.1, 0.02),
+        stats.norm(0.3, 0.075),
+        stats.norm(0.4, 0.1),
+        stats.norm(0.5, 0.1),
+        stats.norm(0.7, 0.075),
+        stats.norm(0.8, 0.03),
+        stats.cauchy(0.2, 0.02),
+        stats.cauchy(0.8, 0.02),
     )
 )
 """Six normal and two Cauchy laws, equally likely (paper, Appendix B)."""
 
 
 def _table() -> tuple[Problem, ...]:
-    ackley = ("two decisions and one context of a bumpy hill", _unit("x", 2), _unit("c", 1))
-    branin = ("two decisions and two contexts, the modified Branin", _unit("x", 2), _unit("c", 2))
-    hartmann = ("five decisions and one context", _unit("x", 5), _unit("c", 1))
+    two, five, one = _unit("x1", "x2"), _unit("x1", "x2", "x3", "x4", "x5"), _unit("c")
+    ackley = ("two decisions and one context of a bumpy hill", two, one)
+    branin = ("two decisions and two contexts, the modified Branin", two, _unit("c1", "c2"))
+    hartmann = ("five decisions and one context", five, one)
+    trading = (_unit(*portfolio.DECISIONS), _unit(*portfolio.CONTEXTS))
     return (
-        Problem("ackley", *ackley, _normal(0.15), _ackley),
-        Problem("branin", *branin, _normal(0.1, 2), _modified_branin),
-        Problem("hartmann", *hartmann, _normal(0.1), _hartmann),
-        Problem("hartmann-complicated", *hartmann, COMPLICATED, _hartmann),
+        Problem("ackley", *ackley, _normal(0.15), functions.ackley),
+        Problem("branin", *branin, _normal(0.1, 2), functions.modified_branin),
+        Problem("hartmann", *hartmann, _normal(0.1), functions.hartmann),
+        Problem(
+            "hartmann-complicated",
+            "Hartmann's, with a context of many modes and long tails",
+            *hartmann[1:],
+            ClippedLaw((COMPLICATED,)),
+            functions.hartmann,
+            reward=True,
+        ),
         Problem(
             "newsvendor",
             "how much to stock before demand is known",
-            {"stock": Real(0, 1)},
-            {"demand": Real(0, 1)},
+            _unit("stock"),
+            _unit("demand"),
             ClippedLaw((stats.burr12(2, 20),)),
-            _newsvendor,
+            functions.newsvendor,
+        ),
+        Problem(
+            "portfolio-normal",
+            "a trading policy before spread and borrowing cost are known",
+            *trading,
+            _normal(0.1, 2),
+            portfolio.Portfolio(),
+        ),
+        Problem(
+            "portfolio-uniform",
+            "the same, with spread and borrowing cost anywhere in their range",
+            *trading,
+            ClippedLaw((stats.uniform(0, 1),) * 2),
+            portfolio.Portfolio(),
+        ),
+        Problem(
+            "ackley-4",
+            "two decisions and four contexts of a bumpy hill",
+            two,
+            _unit("c1", "c2", "c3", "c4"),
+            _normal(0.15, 4),
+            functions.ackley,
         ),
         # the protocol of later works: wider laws
-        Problem("ackley@0.2", *ackley, _normal(0.2), _ackley),
-        Problem("branin@0.2", *branin, _normal(0.2, 2), _modified_branin),
-        Problem("hartmann@0.2", *hartmann, _normal(0.2), _hartmann),
+        Problem("ackley@0.2", *ackley, _normal(0.2), functions.ackley),
+        Problem("branin@0.2", *branin, _normal(0.2, 2), functions.modified_branin),
+        Problem("hartmann@0.2", *hartmann, _normal(0.2), functions.hartmann),
     )
 
 
-PROBLEMS: Mapping[str, Problem] = {problem.name: problem for problem in _table()}
+PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _table()}
 
 
-def get(name: str) -> Problem:
-    """The problem of that name, or a ConfigurationError with the list."""
-    if name in PROBLEMS:
-        return PROBLEMS[name]
-    known = ", ".join(PROBLEMS)
-    raise ConfigurationError(
-        f"unknown problem {name!r}; the problems are {known}.{near_match(name, PROBLEMS)}"
-    )
+def register(problem: Problem) -> None:
+    """Make a problem of your own known by its name."""
+    PROBLEMS[problem.name] = problem
+
+
+def get(name: str, noise: float = 0.0, portfolio_data: str | Path | None = None) -> Problem:
+    """The problem of that name, or a ConfigurationError with the list.
+
+    ``noise`` is the standard deviation of the observation's noise; ``portfolio_data`` the path of another
+    table of samples for the portfolio problems.
+    """
+    if name not in PROBLEMS:
+        known = ", ".join(PROBLEMS)
+        raise ConfigurationError(
+            f"unknown problem {name!r}; the problems are {known}.{near_match(name, PROBLEMS)}"
+        )
+    problem = PROBLEMS[name]
+    if not 0 <= noise < np.inf:
+        raise ConfigurationError(f"noise is a standard deviation: 0 or a positive number, not {noise!r}.")
+    if noise:
+        problem = replace(problem, noise=float(noise))
+    if portfolio_data is not None and isinstance(problem.function, portfolio.Portfolio):
+        problem = replace(problem, function=portfolio.Portfolio(str(portfolio_data)))
+    return problem

@@ -1,0 +1,168 @@
+"""``windage bench …``: the commands. Heavy imports wait until one of them runs."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+
+if TYPE_CHECKING:
+    from windage.bench.run import Result
+    from windage.bench.runner import Progress
+
+app = typer.Typer(no_args_is_help=True, help="Run the paper's experiments, and show what came out.")
+
+Plugins = Annotated[
+    list[str] | None, typer.Option("--plugin", help="A Python file that registers a problem or a method.")
+]
+PortfolioData = Annotated[
+    str | None, typer.Option("--portfolio-data", help="Another table of samples for the portfolio problems.")
+]
+Results = Annotated[Path, typer.Argument(help="A folder that `windage bench run` wrote.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+
+
+def _names(given: str | None) -> list[str]:
+    return [name.strip() for name in (given or "").split(",") if name.strip()]
+
+
+@app.command()
+def run(
+    out: Annotated[Path, typer.Option(help="The folder of the results; the same command continues it.")],
+    suite: Annotated[str, typer.Option(help="paper, later or smoke.")] = "paper",
+    problems: Annotated[str | None, typer.Option(help="Only these, with commas: ackley,branin.")] = None,
+    methods: Annotated[str | None, typer.Option(help="Only these, with commas: sbo-kde,gp-ucb.")] = None,
+    budget: Annotated[int | None, typer.Option(help="Decisions a run. [default: the suite's]")] = None,
+    seeds: Annotated[str | None, typer.Option(help="100-104 or 1,2,5. [default: the suite's]")] = None,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A keyword of Optimizer, such as initial=5.")
+    ] = None,
+    noise: Annotated[float, typer.Option(help="Standard deviation of noise on the values.")] = 0.0,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
+    backend: Annotated[str, typer.Option(help="processes, or dask for a cluster.")] = "processes",
+    scheduler: Annotated[str | None, typer.Option(help="The address of the Dask scheduler.")] = None,
+    portfolio_data: PortfolioData = None,
+    plugin: Plugins = None,
+) -> None:
+    """Run methods on problems. Can be stopped at any moment; the same command goes on from there.
+
+    Finished runs are skipped, so more seeds, problems or methods can be added later. The exit code is 1 if
+    a run failed (its traceback is kept beside it, the others go on), 2 for a fault of the input.
+    """
+    from windage.bench import configuration, runner
+    from windage.errors import ConfigurationError
+
+    if backend not in ("processes", "dask"):
+        raise ConfigurationError(f"--backend is processes or dask, not {backend!r}.")
+    if scheduler is not None and backend != "dask":
+        raise ConfigurationError("--scheduler is for --backend dask: say both.")
+    tasks = configuration.plan(
+        out,
+        suite,
+        _names(problems),
+        _names(methods),
+        budget,
+        configuration.parse_seeds(seeds) if seeds else (),
+        configuration.parse_settings(settings or []),
+        noise,
+        portfolio_data,
+        plugin or [],
+    )
+    console = Console(stderr=True)
+    console.print(f"{len(tasks)} runs of {tasks[0].configuration.budget} decisions → {out}", highlight=False)
+    start = time.monotonic()
+    with _display(console) as display:
+        summary = runner.run_all(tasks, display, jobs, backend, scheduler)
+    minutes = (time.monotonic() - start) / 60
+    console.print(
+        f"{summary.finished} runs finished in {minutes:.1f} min, {summary.skipped} were there already, "
+        f"{len(summary.failed)} failed.",
+        highlight=False,
+    )
+    for result in summary.failed:
+        console.print(f"failed: {result.name}: {result.error}", highlight=False, markup=False)
+    if summary.failed:
+        where = out / "runs"
+        console.print(f"The tracebacks are in {where} (*.failed.json).", highlight=False, soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _display(console: Console) -> Any:
+    return _Bars(console) if console.is_terminal else _Lines(console)
+
+
+class _Bars:
+    """Bars in a terminal: all steps with the time left, and one for each run under way."""
+
+    def __init__(self, console: Console) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            console=console,
+        )
+        self.overall: Any = None
+        self.under_way: dict[str, Any] = {}
+
+    def __enter__(self) -> _Bars:
+        self.bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bars.stop()
+
+    def show(self, state: Progress) -> None:
+        """Redraw."""
+        if self.overall is None:
+            self.overall = self.bars.add_task("", total=state.all_steps, completed=state.steps)
+        text = f"{state.runs} of {state.all_runs} runs"
+        self.bars.update(self.overall, completed=state.steps, description=text)
+        for name, done, budget in state.active:
+            if name not in self.under_way:
+                self.under_way[name] = self.bars.add_task(name, total=budget)
+            self.bars.update(self.under_way[name], completed=done)
+        for name in set(self.under_way) - {name for name, _, _ in state.active}:
+            self.bars.remove_task(self.under_way.pop(name))
+
+    def finished(self, result: Result, state: Progress) -> None:
+        """A failure stays visible."""
+        if result.error is not None:
+            self.bars.console.print(f"failed: {result.name}: {result.error}", highlight=False, markup=False)
+        self.show(state)
+
+
+class _Lines:
+    """A line a finished run, with the time left, where there is no terminal."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.start, self.first = console, time.monotonic(), -1
+
+    def __enter__(self) -> _Lines:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        sys.stderr.flush()
+
+    def show(self, state: Progress) -> None:
+        """Only remember where it began."""
+        if self.first < 0:
+            self.first = state.steps
+
+    def finished(self, result: Result, state: Progress) -> None:
+        """The line."""
+        self.show(state)
+        speed = (state.steps - self.first) / max(time.monotonic() - self.start, 1e-9)
+        left = (state.all_steps - state.steps) / speed if speed > 0 else float("inf")
+        time_left = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+        word = "failed" if result.error is not None else "done"
+        self.console.print(
+            f"{word} {result.name} ({state.runs} of {state.all_runs}, about {time_left} left)",
+            highlight=False,
+        )

@@ -1,0 +1,207 @@
+"""One run: a method on a problem for a seed, step by step, continued where it was left.
+
+Every number of a step follows from the seed and the step, and the optimizer's state from the steps before
+it, so a run that was killed and continued equals an uninterrupted one bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import statistics
+import subprocess
+import time
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from windage import __version__
+from windage.bench import steps
+from windage.bench.configuration import Task, new_optimizer
+from windage.bench.files import write_whole
+from windage.bench.problems import Problem
+from windage.errors import missing_extra
+
+CONTEXT, NOISE = 1, 2
+"""The streams of a seed: contexts and noise, the same for every method."""
+LOCK_SECONDS = 600
+
+
+class OrphanedError(RuntimeError):
+    """The command that started this process is gone."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a run ended: finished, or failed with a traceback."""
+
+    name: str
+    error: str | None = None
+
+
+def execute(task: Task) -> Result:
+    """Do what is left of a run and score it; a fault of the problem or the method is recorded, not raised."""
+    with _lock(steps.with_ending(task.path, steps.LOCK)):
+        failed = steps.with_ending(task.path, steps.FAILED)
+        try:
+            problem = task.find_problem()
+            if not steps.with_ending(task.path, steps.RUN).exists():
+                _run(task, problem)
+            _tidy(task)
+            if not steps.with_ending(task.path, steps.SCORES).exists():
+                score(task.path, problem)
+        except (steps.StorageError, OrphanedError):
+            raise
+        except Exception as error:
+            text = traceback.format_exc()
+            record = {"run": task.name, "error": f"{type(error).__name__}: {error}", "traceback": text}
+            with steps.storage(failed):
+                write_whole(failed, json.dumps(record, indent=2).encode())
+            return Result(task.name, record["error"])
+        with steps.storage(failed):
+            failed.unlink(missing_ok=True)
+            steps.with_ending(task.path, steps.LOCK).unlink(missing_ok=True)
+    return Result(task.name)
+
+
+def _run(task: Task, problem: Problem) -> None:
+    parent = os.getppid()
+    done = steps.read_steps(task.path)
+    optimizer = _restored(new_optimizer(problem, task.method, task.seed, task.configuration), done)
+    with steps.appending(task.path) as append:
+        for step in range(len(done), task.configuration.budget):
+            if os.getppid() != parent:
+                raise OrphanedError
+            start = time.perf_counter()
+            trial = optimizer.ask()
+            seconds = time.perf_counter() - start
+            context, value = _meet(problem, task.seed, step, trial.decision)
+            optimizer.tell(trial, context=context, value=value)
+            record = {
+                "step": step,
+                "decision": trial.decision,
+                "context": context,
+                "value": value,
+                "ask_seconds": seconds,
+                "fits": optimizer.to_dict()["fits"],
+            }
+            append(record)
+            done.append(record)
+    frame = steps.frame_of(done)
+    metadata = {
+        "problem": task.problem,
+        "method": task.method,
+        "seed": task.seed,
+        "configuration": task.configuration.to_dict(),
+        "seconds_per_ask": statistics.fmean(frame["ask_seconds"]),
+        **made_by(),
+    }
+    steps.write_table(steps.with_ending(task.path, steps.RUN), frame, metadata)
+
+
+def _restored(optimizer: Any, done: list[dict[str, Any]]) -> Any:
+    """The optimizer as it was after these steps."""
+    if not done:
+        return optimizer
+    saved = {
+        **optimizer.to_dict(),
+        "observations": [{key: s[key] for key in ("decision", "context", "value")} for s in done],
+        "asked": len(done),
+        "fits": done[-1]["fits"],
+    }
+    return type(optimizer).from_dict(saved)
+
+
+def _meet(problem: Problem, seed: int, step: int, decision: dict[str, Any]) -> tuple[dict[str, float], float]:
+    """The context of this step and the value that comes out: the same context for every method."""
+    c = problem.sample_contexts(1, np.random.default_rng([seed, CONTEXT, step]))
+    x = np.array([[decision[name] for name in problem.decisions]])
+    value = problem.observe(x, c, np.random.default_rng([seed, NOISE, step]))[0]
+    return {name: float(v) for name, v in zip(problem.contexts, c[0], strict=True)}, float(value)
+
+
+def score(path: Path, problem: Problem) -> None:
+    """The exact expectation of each decision of a finished run, in a file beside it."""
+    frame, _ = steps.read_table(steps.with_ending(path, steps.RUN))
+    expected = problem.expected(frame[list(problem.decisions)].to_numpy())
+    scores = frame[["step"]].assign(expected=expected)
+    steps.write_table(steps.with_ending(path, steps.SCORES), scores)
+
+
+def _tidy(task: Task) -> None:
+    """A finished run needs its steps no more."""
+    with steps.storage(task.path):
+        steps.with_ending(task.path, steps.STEPS).unlink(missing_ok=True)
+
+
+@cache
+def made_by() -> dict[str, Any]:
+    """The version, the commit where there is one, and the machine."""
+    import torch
+
+    return {
+        "version": __version__,
+        "commit": _commit(),
+        "machine": {
+            "system": platform.platform(),
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "numpy": np.__version__,
+        },
+    }
+
+
+def _commit() -> str | None:
+    """The commit of a working copy, marked where it was changed since; None for an installed package."""
+    here = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(here), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=10).stdout.strip()
+
+    try:
+        if Path(git("rev-parse", "--show-toplevel")) not in here.parents or not git("ls-files", __file__):
+            return None
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", str(here.parent))
+        return git("rev-parse", "HEAD") + ("+changes" if changed else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()
+
+
+@contextmanager
+def _lock(path: Path) -> Iterator[None]:
+    """No two processes work on one run, should the command be given twice or a worker outlive it."""
+    try:
+        import filelock
+    except ImportError as error:
+        raise missing_extra("filelock", "bench", "the benchmark") from error
+    lock = filelock.FileLock(path)
+    with steps.storage(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=LOCK_SECONDS)
+        except filelock.Timeout:
+            raise steps.StorageError(
+                f"another process has been working on {path.with_suffix('')} for long. Stop it first."
+            ) from None
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,158 @@
+"""One run on disk: a line a step while it goes on, a Parquet file when it is finished.
+
+runs/ackley/sbo-kde/100.jsonl            the steps so far, each with the fit that the next one starts from
+runs/ackley/sbo-kde/100.parquet          the finished run, with what it was made by in its metadata
+runs/ackley/sbo-kde/100.scores.parquet   the exact expectation of each decision
+runs/ackley/sbo-kde/100.failed.json      why a run failed
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from windage.bench.files import write_whole
+from windage.errors import WindageError, missing_extra
+
+if TYPE_CHECKING:
+    import pandas
+
+STEPS, RUN, SCORES, FAILED, LOCK = ".jsonl", ".parquet", ".scores.parquet", ".failed.json", ".lock"
+METADATA = b"windage"
+
+
+class StorageError(WindageError, OSError):
+    """The output folder cannot be written or read."""
+
+
+@contextmanager
+def storage(path: Path) -> Iterator[None]:
+    """Faults of the disk as one clear error."""
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise StorageError(
+            f"cannot write to {path}: {error.strerror or error}. Finished runs are safe; when that is "
+            "mended, the same command goes on from here."
+        ) from error
+
+
+def with_ending(path: Path, ending: str) -> Path:
+    """The file of a run with that ending."""
+    return path.with_name(path.name + ending)
+
+
+def read_steps(path: Path) -> list[dict[str, Any]]:
+    """The whole lines of a run's steps. A torn last line, of a killed process, is cut off."""
+    file = with_ending(path, STEPS)
+    if not file.exists():
+        return []
+    with storage(file):
+        content = file.read_bytes()
+        steps: list[dict[str, Any]] = []
+        end = 0
+        for line in content.splitlines(keepends=True):
+            try:
+                step = json.loads(line) if line.endswith(b"\n") else None
+            except ValueError:
+                step = None
+            if not isinstance(step, dict) or step.get("step") != len(steps):
+                break
+            steps.append(step)
+            end += len(line)
+        if end < len(content):
+            with file.open("r+b") as opened:
+                opened.truncate(end)
+    return steps
+
+
+def count_steps(path: Path) -> int:
+    """How many steps a run has on disk, finished or not: for the display."""
+    try:
+        return with_ending(path, STEPS).read_bytes().count(b"\n")
+    except OSError:
+        return 0
+
+
+@contextmanager
+def appending(path: Path) -> Iterator[Any]:
+    """A function that adds a step to a run's file and hands it to the system at once."""
+    with storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = with_ending(path, STEPS).open("ab", buffering=0)
+
+    def append(step: Mapping[str, Any]) -> None:
+        line = json.dumps(step, separators=(",", ":")).encode() + b"\n"
+        with storage(path):
+            written = file.write(line)
+            if written != len(line):
+                raise OSError("No space left on device")
+
+    with file:
+        yield append
+
+
+def frame_of(steps: list[dict[str, Any]]) -> pandas.DataFrame:
+    """The steps as a table: step, the decisions, the contexts, value, ask_seconds."""
+    rows = [
+        {
+            "step": s["step"],
+            **s["decision"],
+            **s["context"],
+            "value": s["value"],
+            "ask_seconds": s["ask_seconds"],
+        }
+        for s in steps
+    ]
+    return _pandas().DataFrame(rows)
+
+
+def write_table(path: Path, frame: pandas.DataFrame, metadata: Mapping[str, Any] | None = None) -> None:
+    """A Parquet file, whole or not at all, with JSON metadata."""
+    arrow, parquet = _arrow()
+    table = arrow.Table.from_pandas(frame, preserve_index=False)
+    if metadata is not None:
+        table = table.replace_schema_metadata(
+            {**(table.schema.metadata or {}), METADATA: json.dumps(metadata)}
+        )
+    buffer = io.BytesIO()
+    parquet.write_table(table, buffer)
+    with storage(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, buffer.getvalue())
+
+
+def read_table(path: Path) -> tuple[pandas.DataFrame, dict[str, Any]]:
+    """A Parquet file and its JSON metadata."""
+    arrow, parquet = _arrow()
+    try:
+        table = parquet.read_table(path)
+    except (OSError, arrow.ArrowException) as error:
+        raise StorageError(
+            f"{path} cannot be read ({error}). Delete it; the same command makes it anew."
+        ) from None
+    return table.to_pandas(), json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
+
+
+def _pandas() -> Any:
+    try:
+        import pandas
+    except ImportError as error:
+        raise missing_extra("pandas", "bench", "the benchmark") from error
+    return pandas
+
+
+def _arrow() -> tuple[Any, Any]:
+    _pandas()
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "bench", "the benchmark") from error
+    return pyarrow, pyarrow.parquet
