@@ -67,7 +67,7 @@ class Mixture:
         return float(np.mean([law.sf(x) for law in self.components]))
 
     def ppf(self, q: Array) -> Array:
-        """Uniform numbers as draws: the first digit (to base k) chooses the component, the rest the quantile."""
+        """Uniform numbers as draws: the first digit (base k) chooses the component, the rest the quantile."""
         scaled = np.asarray(q) * len(self.components)
         chosen = np.minimum(scaled.astype(int), len(self.components) - 1)
         found = np.empty_like(scaled)
