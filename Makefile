@@ -25,10 +25,10 @@ lint: $(STAMP)
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 test-all: lint
-	$(BIN)/pytest -n 2 -m 'slow or not slow'
+	$(BIN)/pytest -n 2 --dist loadgroup -m 'slow or not slow'
 
 # windage beside the plain BoTorch + CVXPY way, as ratios of one run (some minutes: the plain way is slow).
 speed: $(STAMP)

@@ -16,17 +16,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
 
-import plain
 import windage
-from windage.bench import problems
+from windage.bench import plain, problems, study
 from windage.maximize import maximize
 from windage.methods import METHODS, Settings, Situation
-from windage.surrogate import Hyperparameters, ProductGP
 
 BARS = {"sbo-kde": 100, "drbo-kde": 100, "drbo-mmd": 50}
 """The ratio that each method must reach at 100 observations."""
@@ -39,30 +36,6 @@ def timed(function: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - start, result
 
 
-def study(observations: int, seed: int) -> windage.Optimizer:
-    """A real study of so many observations, gathered by sbo-kde."""
-    problem = problems.get("ackley")
-    rng = np.random.default_rng(seed)
-    optimizer = windage.Optimizer(problem.decisions, problem.contexts, method="sbo-kde", seed=seed)
-    for c in problem.sample_contexts(observations, rng):
-        trial = optimizer.ask()
-        x = np.array([list(trial.decision.values())])
-        value = float(problem.evaluate(x, c[None])[0])
-        optimizer.tell(trial, context={"c": float(c[0])}, value=value)
-    return optimizer
-
-
-def plain_acquisition(method: str, fast: Any, model: Any) -> plain.PlainAcquisition:
-    """The plain twin of a windage acquisition: the same nodes, weights and radius."""
-    nodes, weights = fast.nodes, fast.weights
-    if method == "drbo-kde":
-        m = len(weights)
-        return plain.PlainTotalVariation(model, nodes[:m], weights, fast.radius, nodes[m:])
-    if method == "drbo-mmd":
-        return plain.PlainMmd(model, nodes, weights, fast.radius, fast.factor)
-    return plain.PlainAcquisition(model, nodes, weights)
-
-
 def compare(method: str, base: windage.Optimizer, repeats: int) -> dict[str, Any]:
     """Seconds of each way for one ask, and the plain acquisition value of what each found."""
     saved = {**base.to_dict(), "method": method}
@@ -72,28 +45,19 @@ def compare(method: str, base: windage.Optimizer, repeats: int) -> dict[str, Any
 
     asks()  # warm up
     mine = asks()
-    optimizer = windage.Optimizer.from_dict(saved)
-    data = optimizer._evidence.training(METHODS[method].uses_context)
+    evidence = study.evidence(base)
+    data = evidence.training(METHODS[method].uses_context)
     settings = Settings()
 
     fit_seconds, model = timed(lambda: plain.fit(data.x, data.c, data.y))
-    lengthscale = model.covar_module.lengthscale.detach().reshape(-1).tolist()
-    dx = data.x.shape[1]
-    hyper = Hyperparameters(
-        tuple(lengthscale[:dx]),
-        tuple(lengthscale[dx:]),
-        float(model.likelihood.noise.detach()),
-        float(model.mean_module.constant.detach()),
-        0.0,
-    )
-    same = ProductGP(data, hyper)  # the plain fit, so that both maximise the same function
-    fast = METHODS[method].build(Situation(same, data.c, optimizer._evidence.kde, settings, seed=0))
-    slow = plain_acquisition(method, fast, model)
+    same = plain.mirrored(data, model)  # so that both maximise the same function
+    fast = METHODS[method].build(Situation(same, evidence.law_contexts, evidence.kde, settings, seed=0))
+    slow = plain.twin(fast, model)
     climb_seconds, (point, _) = timed(
-        lambda: plain.maximise(slow, dx, settings.raw_samples, settings.restarts)
+        lambda: plain.maximise(slow, data.x.shape[1], settings.raw_samples, settings.restarts)
     )
     mine += asks()  # before and after the plain way, because machines slow down and speed up
-    found = maximize(fast, optimizer._decisions.blocks, settings.raw_samples, settings.restarts, seed=0)
+    found = maximize(fast, evidence.decisions.blocks, settings.raw_samples, settings.restarts, seed=0)
     with torch.no_grad():
         values = [float(slow(p[None, None])) for p in (found.point, point)]
     seconds = statistics.median(mine)
@@ -123,7 +87,7 @@ def main() -> None:
     torch.set_num_threads(1)
     console = Console()
     with console.status("gathering the observations"):
-        base = study(arguments.observations, arguments.seed)
+        base = study.play(problems.get("ackley"), "sbo-kde", arguments.observations, arguments.seed)
     rows = []
     for method in arguments.methods:
         with console.status(f"{method}: the plain way takes minutes"):

@@ -17,15 +17,16 @@ INK, SOFT, BAND, PALE = "#1f3a5f", "#8a8f98", "#c9d6e8", "#e4e4e0"
 ACCENT = "#c2571a"
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """matplotlib, without a window, or an error that says how to get it."""
     try:
         import matplotlib
     except ImportError as error:
         raise missing_extra("matplotlib", "plots", "a picture") from error
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot as plt
 
-    return pyplot
+    return plt
 
 
 def density(
@@ -91,11 +92,11 @@ def overview(
     true_expectation: Callable[[Array], Array] | None = None,
 ) -> None:
     """Both pictures side by side, written to ``path`` (PNG, PDF or SVG by its ending)."""
-    pyplot = _pyplot()
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+    plt = pyplot()
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     density(left, optimizer, context, true_density)
     expectation(right, optimizer, decision, outcome, true_expectation)
     for axes in (left, right):
         axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
-    pyplot.close(figure)
+    plt.close(figure)

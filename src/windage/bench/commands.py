@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 if TYPE_CHECKING:
     from windage.bench.run import Result
     from windage.bench.runner import Progress
+    from windage.bench.tables import Sheet
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's experiments, and show what came out.")
 
@@ -75,8 +79,12 @@ def run(
     console = Console(stderr=True)
     console.print(f"{len(tasks)} runs of {tasks[0].configuration.budget} decisions → {out}", highlight=False)
     start = time.monotonic()
-    with _display(console) as display:
-        summary = runner.run_all(tasks, display, jobs, backend, scheduler)
+    try:
+        with _display(console) as display:
+            summary = runner.run_all(tasks, display, jobs, backend, scheduler)
+    except KeyboardInterrupt:
+        console.print("Stopped. Nothing is lost: the same command goes on from here.", highlight=False)
+        raise typer.Exit(130) from None
     minutes = (time.monotonic() - start) / 60
     console.print(
         f"{summary.finished} runs finished in {minutes:.1f} min, {summary.skipped} were there already, "
@@ -89,6 +97,127 @@ def run(
         where = out / "runs"
         console.print(f"The tracebacks are in {where} (*.failed.json).", highlight=False, soft_wrap=True)
         raise typer.Exit(1)
+
+
+@app.command()
+def tables(
+    results: Results,
+    portfolio_data: PortfolioData = None,
+    plugin: Plugins = None,
+    out: Annotated[Path | None, typer.Option(help="[default: RESULTS/tables]")] = None,
+) -> None:
+    """Final cumulative regret and reward, mean ± standard error: Markdown, CSV and LaTeX."""
+    from windage.bench.results import load
+    from windage.bench.tables import sheets
+
+    for sheet in sheets(load(results, portfolio_data, tuple(plugin or ()))):
+        _show(sheet, out or results / "tables")
+
+
+@app.command()
+def figures(
+    results: Results,
+    portfolio_data: PortfolioData = None,
+    plugin: Plugins = None,
+    out: Annotated[Path | None, typer.Option(help="[default: RESULTS/figures]")] = None,
+) -> None:
+    """The paper's Figure 1 (a) and (b) and the ackley-4 figure: PNG and PDF."""
+    from windage.bench.figures import draw
+    from windage.bench.results import load
+
+    for path in draw(load(results, portfolio_data, tuple(plugin or ())), out or results / "figures"):
+        typer.echo(path)
+
+
+@app.command()
+def runtime(
+    methods: Annotated[str | None, typer.Option(help="Only these, with commas.")] = None,
+    budget: Annotated[int, typer.Option(min=12, help="Decisions a run.")] = 100,
+    repeats: Annotated[int, typer.Option(min=1, help="Runs of windage for each method.")] = 3,
+    plain: Annotated[
+        str, typer.Option(help="Observations at which one plain ask is measured; 0 for none.")
+    ] = "15,55,99",
+    out: Annotated[Path | None, typer.Option(help="Write the table here too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Table 1: seconds for 100 decisions on Ackley, beside the plain BoTorch + CVXPY way (minutes)."""
+    from windage.bench import runtime as study
+    from windage.bench.configuration import PAPER_METHODS, parse_seeds
+    from windage.methods import get_method
+
+    names = [get_method(name).name for name in _names(methods) or PAPER_METHODS]
+    at = [n for n in parse_seeds(plain) if n > 0]
+    console = Console(stderr=True)
+    with console.status("") as status:
+        timings = [study.measure(name, budget, repeats, at, status.update) for name in names]
+    if as_json:
+        typer.echo(json.dumps([timing.to_dict() for timing in timings], indent=2))
+    _show(study.sheet(timings), out, quiet=as_json)
+
+
+@app.command()
+def density(
+    repetitions: Annotated[int, typer.Option(min=1)] = 20,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the table here too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Table 2: how far the estimated density is from the true one, for each bandwidth rule."""
+    from windage.bench import context_density as study
+
+    rows = []
+    total = repetitions * len(study.LAWS) * len(study.RULES) * len(study.COUNTS)
+    with Console(stderr=True).status("") as status:
+        for row in study.measure(repetitions, seed=seed):
+            rows.append(row)
+            status.update(f"{len(rows)} of {total} densities")
+    if as_json:
+        names = ("law", "bandwidth", "n", "distance")
+        typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
+    _show(study.sheet(rows), out, quiet=as_json)
+
+
+@app.command()
+def saa(
+    problem: Annotated[str, typer.Option(help="One with one or two contexts.")] = "ackley",
+    observations: Annotated[int, typer.Option(min=2, help="Of the study that is looked at.")] = 50,
+    repetitions: Annotated[int, typer.Option(min=1, help="Sets of samples of each size.")] = 20,
+    seed: Annotated[int, typer.Option(min=0)] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the table and a picture here too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Proposition 1: the error of the decision chosen on M samples, and on deterministic cells."""
+    from windage.bench import problems
+    from windage.bench import saa as study
+
+    errors = []
+    total = len(study.CELLS) + len(study.SIZES) * repetitions
+    with Console(stderr=True).status("") as status:
+        for error in study.measure(problems.get(problem), observations, repetitions, seed):
+            errors.append(error)
+            status.update(f"{len(errors)} of {total} maximisations")
+    title = (
+        f"SBO-KDE on {problem} after {observations} decisions: the decision chosen on few nodes against that "
+        f"on {study.FINE} cells ({repetitions} repetitions; distances in the box's diagonal)"
+    )
+    if as_json:
+        typer.echo(json.dumps([asdict(error) for error in errors], indent=2))
+    _show(study.sheet(errors, title), out, quiet=as_json)
+    if out is not None:
+        study.picture(errors, out / "saa.png", f"{problem}, {observations} decisions made")
+
+
+def _show(sheet: Sheet, out: Path | None, quiet: bool = False) -> None:
+    """A table in the terminal, and as files where they are wanted."""
+    if not quiet:
+        table = Table(*sheet.head, title=sheet.title, title_justify="left", title_style="")
+        style = {"": "{}", "best": "[bold]{}[/bold]", "tie": "{} *"}
+        for name, cells in sheet.rows:
+            table.add_row(name, *(style[cell.mark].format(cell.text) for cell in cells))
+        Console().print(table)
+    if out is not None:
+        for path in sheet.write(out):
+            typer.echo(path, err=quiet)
 
 
 def _display(console: Console) -> Any:

@@ -11,6 +11,7 @@ import os
 import platform
 import statistics
 import subprocess
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -32,6 +33,8 @@ from windage.errors import missing_extra
 CONTEXT, NOISE = 1, 2
 """The streams of a seed: contexts and noise, the same for every method."""
 LOCK_SECONDS = 600
+_ONE_AT_A_TIME = threading.Lock()
+"""A cluster's process may have several threads; they would change each other's number of torch threads."""
 
 
 class OrphanedError(RuntimeError):
@@ -48,7 +51,7 @@ class Result:
 
 def execute(task: Task) -> Result:
     """Do what is left of a run and score it; a fault of the problem or the method is recorded, not raised."""
-    with _lock(steps.with_ending(task.path, steps.LOCK)):
+    with _ONE_AT_A_TIME, _lock(steps.with_ending(task.path, steps.LOCK)):
         failed = steps.with_ending(task.path, steps.FAILED)
         try:
             problem = task.find_problem()

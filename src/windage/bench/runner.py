@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,7 +22,7 @@ from windage.bench.files import write_whole
 from windage.bench.run import OrphanedError, Result, execute, made_by
 from windage.errors import ConfigurationError, WindageError, missing_extra
 
-MANIFEST = "manifest.json"
+MANIFEST, LOCK = "manifest.json", ".lock"
 POLL_SECONDS = 0.5
 PATIENCE = 3
 """How often in a row the pool of processes may break without a run being finished."""
@@ -71,18 +71,21 @@ def run_all(
 ) -> Summary:
     """Do what is left of the tasks. Raises on a fault of the folder or the cluster, not of a run."""
     folder = Path(tasks[0].folder)
-    with _claimed(folder):
-        _check_manifest(folder, tasks[0].configuration)
+    configuration = tasks[0].configuration
+    results: list[Result] = []
+    with _pool(backend, scheduler), _claimed(folder):
+        _check_manifest(folder, configuration)
         left = [task for task in tasks if not is_finished(task)]
-        watch = _Watch(tasks, left, display)
-        results: list[Result] = []
         try:
-            with _pool(jobs, backend, scheduler), watch:
-                for result in _results(left, jobs):
+            with _Watch(tasks, left, display) as watch:
+                for result in _results(left, jobs if backend != "dask" else -1):
                     results.append(result)
                     watch.finished(result)
-        finally:
-            write_manifest(folder, tasks[0].configuration)
+        except BaseException:
+            with suppress(steps.StorageError):  # the fault itself is what is told
+                write_manifest(folder, configuration)
+            raise
+        write_manifest(folder, configuration)
     failed = tuple(result for result in results if result.error is not None)
     return Summary(len(results) - len(failed), len(tasks) - len(left), failed)
 
@@ -119,7 +122,7 @@ def _results(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 
 
 @contextmanager
-def _pool(jobs: int, backend: str, scheduler: str | None) -> Iterator[None]:
+def _pool(backend: str, scheduler: str | None) -> Iterator[None]:
     joblib = _joblib()
     if backend != "dask":
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
@@ -155,7 +158,8 @@ def _claimed(folder: Path) -> Iterator[None]:
         raise missing_extra("filelock", "bench", "the benchmark") from error
     with steps.storage(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        lock = filelock.FileLock(folder / ".lock")
+        path = folder / LOCK
+        lock = filelock.FileLock(path)
         try:
             lock.acquire(timeout=0)
         except filelock.Timeout:
@@ -165,6 +169,7 @@ def _claimed(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        path.unlink(missing_ok=True)
         lock.release()
 
 
@@ -172,7 +177,7 @@ def _check_manifest(folder: Path, configuration: Configuration) -> None:
     """Refuse a folder of another configuration; mark a new one as ours before anything runs."""
     path = folder / MANIFEST
     if not path.exists():
-        others = [p.name for p in folder.iterdir() if p.name != ".lock"]
+        others = [p.name for p in folder.iterdir() if p.name != LOCK]
         if others:
             raise ConfigurationError(
                 f"{folder} holds other files ({', '.join(sorted(others)[:3])}) and no {MANIFEST}: it is not "
@@ -255,8 +260,9 @@ class _Watch:
         self.stop = threading.Event()
         self.thread = threading.Thread(target=self._loop, daemon=True)
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _Watch:
         self.thread.start()
+        return self
 
     def __exit__(self, *_: object) -> None:
         self.stop.set()

@@ -138,7 +138,7 @@ class Kde:
         """Deterministic nodes: exact masses of cells in one or two dimensions, Sobol points beyond."""
         dimensions = self.centres.shape[1]
         if dimensions in CELLS:
-            return self._cells(CELLS[dimensions])
+            return self.cells(CELLS[dimensions])
         # one coordinate picks the centre (sorted, so that near means near), the others the normal
         u = sobol(SOBOL_NODES, dimensions + 1, seed).clamp(1e-12, 1 - 1e-12)
         order = self.centres[:, 0].argsort()
@@ -157,7 +157,7 @@ class Kde:
             points = torch.minimum(torch.maximum(points, self.lower), self.upper)
         return points
 
-    def _cells(self, count: int) -> Nodes:
+    def cells(self, count: int) -> Nodes:
         """Exact KDE mass of each cell of a grid; in two dimensions the product form Aᵀ diag(1/n) B."""
         positions, masses = zip(*(self._axis(d, count) for d in range(len(self.bandwidth))), strict=True)
         if len(positions) == 1:

@@ -7,8 +7,8 @@ acquisition values judge both.
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
-import cvxpy as cp
 import numpy as np
 import torch
 from botorch.acquisition import AcquisitionFunction
@@ -18,7 +18,18 @@ from botorch.optim import optimize_acqf
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from torch import Tensor
 
-SOLVER = {"solver": cp.CLARABEL}
+from windage.acquisition import BoundAcquisition, Minimax, Mmd, TotalVariation, WorstCase
+from windage.errors import missing_extra
+from windage.functionals.minimax import JITTER
+from windage.surrogate import Hyperparameters, ProductGP, Training
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy
+    except ImportError as error:
+        raise missing_extra("cvxpy", "plain", "the plain way") from error
+    return cvxpy
 
 
 def fit(x: Tensor, c: Tensor, y: Tensor) -> SingleTaskGP:
@@ -28,7 +39,21 @@ def fit(x: Tensor, c: Tensor, y: Tensor) -> SingleTaskGP:
     return model
 
 
-class PlainAcquisition(AcquisitionFunction):
+def mirrored(data: Training, model: SingleTaskGP) -> ProductGP:
+    """windage's GP with the hyper-parameters of a plain fit, so that both maximise the same function."""
+    lengthscale = model.covar_module.lengthscale.detach().reshape(-1).tolist()
+    dx = data.x.shape[1]
+    hyper = Hyperparameters(
+        tuple(lengthscale[:dx]),
+        tuple(lengthscale[dx:]),
+        float(model.likelihood.noise.detach()),
+        float(model.mean_module.constant.detach()),
+        0.0,
+    )
+    return ProductGP(data, hyper)
+
+
+class PlainAcquisition(AcquisitionFunction):  # type: ignore[misc]
     """Upper bounds on the tiled x × c, then a functional of them, decision by decision."""
 
     def __init__(self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, sqrt_beta: float = 1.5) -> None:
@@ -44,7 +69,16 @@ class PlainAcquisition(AcquisitionFunction):
         return self.functional(bound.reshape(b, m))
 
     def functional(self, values: Tensor) -> Tensor:
+        """b × m → b: the expectation."""
         return values @ self.weights
+
+
+class PlainWorstCase(PlainAcquisition):
+    """The least bound of the nodes."""
+
+    def functional(self, values: Tensor) -> Tensor:
+        """b × m → b."""
+        return values.min(dim=1).values
 
 
 class PlainTotalVariation(PlainAcquisition):
@@ -54,7 +88,7 @@ class PlainTotalVariation(PlainAcquisition):
         self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, radius: float, space: Tensor
     ) -> None:
         super().__init__(model, torch.cat([nodes, space]), weights)
-        m = len(weights)
+        cp, m = _cvxpy(), len(weights)
         self.alpha, self.beta = cp.Variable(), cp.Variable()
         self.values, self.floor = cp.Parameter(m), cp.Parameter()
         inner = weights.numpy() @ cp.minimum(self.values + self.beta, self.alpha)
@@ -64,13 +98,14 @@ class PlainTotalVariation(PlainAcquisition):
         )
 
     def functional(self, values: Tensor) -> Tensor:
+        """b × (m + points of the space) → b."""
         m = len(self.weights)
         results = []
         for row in values:
             inner, floor = row[:m], row.min()
             self.values.value = inner.detach().numpy()
             self.floor.value = float(floor.detach())
-            self.problem.solve(**SOLVER)
+            self.problem.solve(solver="CLARABEL")
             taken = self.values.value + self.beta.value < self.alpha.value
             # the envelope: weights of the nodes below the cut, and the multiplier of the infimum
             kept = self.weights * torch.from_numpy(taken.astype(float))
@@ -86,6 +121,7 @@ class PlainMmd(PlainAcquisition):
         self, model: SingleTaskGP, nodes: Tensor, weights: Tensor, radius: float, factor: Tensor
     ) -> None:
         super().__init__(model, nodes, weights)
+        cp = _cvxpy()
         self.law, self.values = cp.Variable(len(weights)), cp.Parameter(len(weights))
         near = cp.norm(factor.numpy() @ (self.law - weights.numpy())) <= radius
         self.problem = cp.Problem(
@@ -93,13 +129,61 @@ class PlainMmd(PlainAcquisition):
         )
 
     def functional(self, values: Tensor) -> Tensor:
+        """b × m → b."""
         results = []
         for row in values:
             self.values.value = row.detach().numpy()
-            self.problem.solve(**SOLVER)
+            self.problem.solve(solver="CLARABEL")
             law = np.clip(self.law.value, 0, None)
             results.append(row @ torch.from_numpy(law / law.sum()))
         return torch.stack(results)
+
+
+class PlainMinimax(PlainAcquisition):
+    """The minimax approximation of the MMD ball, with a dense inverse of the kernel (Tay et al. 2022)."""
+
+    def __init__(
+        self,
+        model: SingleTaskGP,
+        nodes: Tensor,
+        weights: Tensor,
+        radius: float,
+        kernel: Tensor,
+        jitter: float,
+    ) -> None:
+        super().__init__(model, nodes, weights)
+        self.radius, self.kernel = radius, kernel
+        self.inverse = torch.linalg.inv(kernel + jitter * torch.eye(len(kernel), dtype=kernel.dtype))
+
+    def functional(self, values: Tensor) -> Tensor:
+        """b × m → b."""
+        mean = values @ self.weights
+        lowest, where = values.min(dim=1)
+        apart = torch.eye(len(self.weights), dtype=values.dtype)[where] - self.weights
+        corner = ((apart @ self.kernel) * apart).sum(1).clamp_min(1e-24).sqrt()
+        ones = self.inverse.sum(1)
+        square = ((values @ self.inverse) * values).sum(1) - (values @ ones).square() / ones.sum()
+        chord = (lowest - mean) / corner
+        slope = torch.minimum(-square.clamp_min(1e-30).sqrt(), chord)
+        turn = (lowest - mean) / slope
+        near, far = mean + self.radius * (chord + slope) / 2, (mean + self.radius * chord + lowest) / 2
+        inner = torch.where(self.radius < turn, near, far)
+        return torch.where(self.radius < corner, inner, lowest)
+
+
+def twin(fast: BoundAcquisition, model: SingleTaskGP) -> PlainAcquisition:
+    """The plain way to the value of a windage acquisition: the same nodes, weights and radius."""
+    nodes, weights = fast.nodes, fast.weights
+    if isinstance(fast, TotalVariation):
+        m = len(weights)
+        return PlainTotalVariation(model, nodes[:m], weights, fast.radius, nodes[m:])
+    if isinstance(fast, Mmd):
+        return PlainMmd(model, nodes, weights, fast.radius, fast.factor)
+    if isinstance(fast, Minimax):
+        return PlainMinimax(model, nodes, weights, fast.radius, fast.factor.mT @ fast.factor, JITTER)
+    if isinstance(fast, WorstCase):
+        return PlainWorstCase(model, nodes, weights)
+    return PlainAcquisition(model, nodes, weights)
 
 
 def maximise(acquisition: PlainAcquisition, dx: int, raw_samples: int, restarts: int) -> tuple[Tensor, float]:

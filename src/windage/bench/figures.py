@@ -1,0 +1,160 @@
+"""The paper's figures from a sweep's results: mean and standard error of cumulative regret or reward."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from windage.bench import steps
+from windage.bench.tables import cumulative, shows_reward
+from windage.plots import pyplot
+
+if TYPE_CHECKING:
+    import pandas
+
+FIGURES: Mapping[str, tuple[str, ...]] = {
+    "figure-1a": ("ackley", "branin", "hartmann", "hartmann-complicated"),
+    "figure-1b": ("newsvendor", "portfolio-normal", "portfolio-uniform"),
+    "figure-ackley-4": ("ackley-4",),
+}
+"""The paper's figures; problems of none of them go into one more."""
+OTHERS = "figure-others"
+
+
+@dataclass(frozen=True)
+class Style:
+    """A line that can be told from the others in grey too: by its lightness, its dashes and its mark."""
+
+    colour: str
+    dashes: Any
+    mark: str
+
+
+STYLES: Mapping[str, Style] = {
+    "sbo-kde": Style("#14284b", "-", "o"),
+    "drbo-kde": Style("#c2571a", "-", "s"),
+    "drbo-mmd": Style("#2e7d6b", (0, (6, 2)), "^"),
+    "drbo-mmd-minimax": Style("#8d6cab", (0, (4, 1.5, 1, 1.5)), "v"),
+    "stableopt": Style("#a08a2c", (0, (1, 1.2)), "D"),
+    "gp-ucb": Style("#7d838c", (0, (3, 1.5)), "x"),
+}
+SPARE = (Style("#000000", (0, (8, 2, 1, 2)), "P"), Style("#4f9bd9", (0, (2, 2)), "*"))
+LABEL_GAP = 0.055
+"""The least distance of two labels, as a share of the panel's height."""
+
+
+def style(method: str, among: Sequence[str]) -> Style:
+    """The line of a method; methods of plugins take the spare ones in turn."""
+    if method in STYLES:
+        return STYLES[method]
+    others = [name for name in among if name not in STYLES]
+    return SPARE[others.index(method) % len(SPARE)]
+
+
+def draw(table: pandas.DataFrame, folder: Path) -> list[Path]:
+    """All figures that the results have problems for, PNG and PDF."""
+    there = list(dict.fromkeys(table["problem"]))
+    known = {name for names in FIGURES.values() for name in names}
+    groups = {
+        **{figure: [p for p in names if p in there] for figure, names in FIGURES.items()},
+        OTHERS: [p for p in there if p not in known],
+    }
+    written: list[Path] = []
+    for name, group in groups.items():
+        panels = [
+            (p, kind) for p in group for kind in (("reward", "regret") if shows_reward(p) else ("regret",))
+        ]
+        if panels:
+            written += _figure(table, panels, folder / name)
+    return written
+
+
+def _figure(table: pandas.DataFrame, panels: list[tuple[str, str]], path: Path) -> list[Path]:
+    plt = pyplot()
+    columns = min(len(panels), 3)
+    rows = -(-len(panels) // columns)
+    figure, grid = plt.subplots(
+        rows, columns, figsize=(4.9 * columns, 3.7 * rows + 0.5), layout="constrained", squeeze=False
+    )
+    methods = list(dict.fromkeys(table["method"]))
+    for axes, (problem, kind) in zip(grid.flat, panels, strict=False):
+        _panel(axes, table[table["problem"] == problem], problem, kind, methods)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_visible(False)
+    handles, labels = grid.flat[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * columns), frameon=False
+    )
+    files = [path.with_name(path.name + ending) for ending in (".png", ".pdf")]
+    with steps.storage(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            figure.savefig(file, dpi=150, metadata={"CreationDate": None} if file.suffix == ".pdf" else None)
+    plt.close(figure)
+    return files
+
+
+def _panel(axes: Any, table: pandas.DataFrame, problem: str, kind: str, methods: Sequence[str]) -> None:
+    totals = cumulative(table, "value" if kind == "reward" else "regret")
+    ends = []
+    seeds = table["seed"].nunique()
+    for method in methods:
+        curves = totals[totals["method"] == method].pivot(index="step", columns="seed", values="total")
+        if curves.empty:
+            continue
+        number = curves.index.to_numpy() + 1
+        mean = curves.mean(axis=1).to_numpy()
+        look = style(method, methods)
+        if curves.shape[1] > 1:
+            error = curves.std(axis=1, ddof=1).to_numpy() / np.sqrt(curves.shape[1])
+            axes.fill_between(number, mean - error, mean + error, color=look.colour, alpha=0.15, linewidth=0)
+        axes.plot(
+            number,
+            mean,
+            color=look.colour,
+            linestyle=look.dashes,
+            marker=look.mark,
+            markersize=4.5,
+            markevery=(max(len(number) // 10, 1) - 1, max(len(number) // 5, 1)),
+            linewidth=1.6,
+            label=method,
+        )
+        ends.append((float(mean[-1]), method))
+    last = int(table["step"].max()) + 1
+    axes.set_xlim(1 if last > 1 else 0, last * 1.36)  # room for the labels
+    axes.spines["bottom"].set_bounds(axes.get_xlim()[0], last)
+    axes.set_xticks([tick for tick in axes.get_xticks() if 0 < tick <= last])
+    _label(axes, ends, last, methods)
+    axes.set_title(problem, loc="left", fontsize="medium")
+    better = "higher" if kind == "reward" else "lower"
+    axes.set(xlabel="decisions", ylabel=f"cumulative {kind} ({better} is better)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.text(
+        0.02,
+        0.97,
+        f"{seeds} seeds" if seeds > 1 else "1 seed",
+        transform=axes.transAxes,
+        va="top",
+        fontsize=8,
+    )
+
+
+def _label(axes: Any, ends: list[tuple[float, str]], last: int, methods: Sequence[str]) -> None:
+    """Names at the ends of the lines, moved apart where they would touch."""
+    low, high = axes.get_ylim()
+    gap = LABEL_GAP * (high - low)
+    ends = sorted(ends)
+    places = [value for value, _ in ends]
+    for i in range(1, len(places)):
+        places[i] = max(places[i], places[i - 1] + gap)
+    shift = float(np.mean(places) - np.mean([value for value, _ in ends]))
+    places = [place - shift for place in places]
+    for (value, method), place in zip(ends, places, strict=True):
+        look = style(method, methods)
+        axes.plot([last, last * 1.03], [value, place], color=look.colour, linewidth=0.6, clip_on=False)
+        axes.text(last * 1.04, place, method, color=look.colour, fontsize=8, va="center", clip_on=False)
+    axes.set_ylim(min(low, places[0] - gap), max(high, places[-1] + gap))

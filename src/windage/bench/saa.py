@@ -1,0 +1,135 @@
+"""Proposition 1 of the paper, shown: the decision chosen on M samples of the context nears the right one.
+
+At a study of some observations the acquisition of SBO-KDE is maximised with M Monte Carlo draws from the
+estimated density, many times over, and the decision is compared with that of a very fine rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from windage.acquisition import Expectation
+from windage.bench import problems, steps, study
+from windage.bench.tables import Cell, Sheet, spread
+from windage.density import Nodes
+from windage.errors import ConfigurationError
+from windage.evidence import Evidence
+from windage.maximize import maximize
+from windage.methods import Settings
+from windage.plots import pyplot
+from windage.proposal import one_thread
+from windage.surrogate import ProductGP, fit
+
+SIZES = (16, 64, 256, 1024, 4096)
+CELLS = (16, 32, 64)
+FINE = 4096
+"""Cells of the rule that counts as exact."""
+NEAR = 0.02
+"""The δ of P(distance > δ), as a share of the box's diagonal."""
+
+
+@dataclass(frozen=True)
+class Error:
+    """One maximisation: how many nodes of which kind, how far from the right decision, what it costs."""
+
+    kind: str
+    nodes: int
+    distance: float
+    """Of the decision, as a share of the box's diagonal."""
+    loss: float
+    """Of the acquisition, in standard deviations of the outcome."""
+
+
+def measure(
+    problem: problems.Problem, observations: int = 50, repetitions: int = 20, seed: int = 0
+) -> Iterator[Error]:
+    """The errors of each size and repetition, and of deterministic cells, as they are found."""
+    if len(problem.contexts) > 2:
+        raise ConfigurationError(f"saa needs a problem with one or two contexts, not {problem.name!r}.")
+    evidence = study.evidence(study.play(problem, "sbo-kde", observations, seed))
+    kde = evidence.kde
+    assert kde is not None
+    with one_thread():
+        data = evidence.training(True)
+        model = ProductGP(data, fit(data))
+        exact = Expectation(model, kde.cells(_side(FINE, len(problem.contexts))))
+        best = _choose(exact, evidence)
+        top = float(exact(best[None, None]).detach())
+
+        def error(kind: str, nodes: Nodes) -> Error:
+            found = _choose(Expectation(model, nodes), evidence)
+            distance = float((found - best).norm()) / len(best) ** 0.5
+            return Error(kind, len(nodes.weights), distance, top - float(exact(found[None, None]).detach()))
+
+        for cells in CELLS:
+            yield error("cells", kde.cells(_side(cells, len(problem.contexts))))
+        for size in SIZES:
+            for repetition in range(repetitions):
+                generator = torch.Generator().manual_seed(seed * 1_000_003 + size * 1009 + repetition)
+                yield error("samples", kde.monte_carlo(size, generator))
+
+
+def _side(cells: int, dimensions: int) -> int:
+    """Cells a side, so that two dimensions have about as many in all."""
+    return int(max(2, round(cells ** (1 / dimensions))))
+
+
+def _choose(acquisition: Expectation, evidence: Evidence) -> torch.Tensor:
+    settings = Settings()
+    return maximize(
+        acquisition, evidence.decisions.blocks, settings.raw_samples, settings.restarts, seed=0
+    ).point
+
+
+def sheet(errors: Sequence[Error], title: str) -> Sheet:
+    """A row for each size and kind."""
+    rows = []
+    for kind, nodes in dict.fromkeys((e.kind, e.nodes) for e in errors):
+        mine = [e for e in errors if (e.kind, e.nodes) == (kind, nodes)]
+        far = float(np.mean([e.distance > NEAR for e in mine]))
+        cells = (
+            _number([e.distance for e in mine]),
+            Cell(f"{far:.2f}" if len(mine) > 1 else str(int(far)), values=(far, float("nan"), len(mine))),
+            _number([e.loss for e in mine]),
+        )
+        rows.append((f"{nodes} {kind}", cells))
+    head = ("nodes", "distance of the decision", f"P(distance > {NEAR})", "loss of the acquisition")
+    return Sheet("saa", title, head, tuple(rows))
+
+
+def _number(values: Sequence[float]) -> Cell:
+    cell = spread(values)
+    mean, error = cell.values[:2]
+    return Cell(f"{mean:.1e}" + ("" if np.isnan(error) else f" ± {error:.0e}"), values=cell.values)
+
+
+def picture(errors: Sequence[Error], path: Path, title: str) -> None:
+    """The error over M, and that of the cells."""
+    plt = pyplot()
+    figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
+    looks: dict[str, tuple[str, str, Callable[[Error], bool]]] = {
+        "M samples, mean": ("#14284b", "o-", lambda e: e.kind == "samples"),
+        "deterministic cells": ("#c2571a", "s--", lambda e: e.kind == "cells"),
+    }
+    for label, (colour, mark, chosen) in looks.items():
+        sizes = sorted({e.nodes for e in errors if chosen(e)})
+        groups = [[max(e.distance, 1e-9) for e in errors if chosen(e) and e.nodes == n] for n in sizes]
+        axes.plot(sizes, [np.mean(g) for g in groups], mark, color=colour, label=label)
+        for n, group in zip(sizes, groups, strict=True):
+            if len(group) > 1:
+                axes.plot([n] * len(group), group, ".", color="#8a8f98", markersize=4, zorder=0)
+    axes.set(
+        xscale="log", yscale="log", xlabel="nodes of the context", ylabel="distance of the chosen decision"
+    )
+    axes.set_title(title, loc="left", fontsize="medium")
+    axes.legend(frameon=False)
+    axes.spines[["top", "right"]].set_visible(False)
+    with steps.storage(path.parent):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    plt.close(figure)

@@ -1,0 +1,30 @@
+"""A study on a problem, played through: the material of the measurements."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from windage.bench.problems import Problem
+from windage.evidence import Evidence
+from windage.methods import Settings
+from windage.optimizer import Optimizer
+from windage.space import ContextSpace, DecisionSpace
+
+
+def play(problem: Problem, method: str, observations: int, seed: int = 0) -> Optimizer:
+    """A study of so many decisions, each told with the context that it met."""
+    optimizer = Optimizer(problem.decisions, problem.contexts, method=method, seed=seed)
+    rng = np.random.default_rng(seed)
+    for c in problem.sample_contexts(observations, rng):
+        trial = optimizer.ask()
+        x = np.array([[trial.decision[name] for name in problem.decisions]])
+        met = {name: float(v) for name, v in zip(problem.contexts, c, strict=True)}
+        optimizer.tell(trial, context=met, value=float(problem.observe(x, c[None], rng)[0]))
+    return optimizer
+
+
+def evidence(optimizer: Optimizer) -> Evidence:
+    """What its observations say, with the default settings."""
+    decisions = DecisionSpace.of(optimizer.decisions)
+    contexts = ContextSpace.of(optimizer.contexts, decisions)
+    return Evidence(decisions, contexts, optimizer.observations, True, Settings())

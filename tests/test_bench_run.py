@@ -1,0 +1,383 @@
+"""The runner: the same streams for all, resuming after any end, faults, the cluster, plugins."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+from typer.testing import CliRunner
+
+import windage.bench
+from windage import cli
+from windage.bench import configuration, problems, run, runner, steps
+from windage.errors import ConfigurationError, WindageError
+
+SMALL = ["--problems", "newsvendor,branin", "--methods", "sbo-kde,gp-ucb", "--seeds", "7-8", "--budget", "14"]
+
+
+def bench(*arguments, **options):
+    return subprocess.run(command(*arguments), capture_output=True, text=True, **options)
+
+
+def command(*arguments):
+    return [sys.executable, "-m", "windage.cli", "bench", *map(str, arguments)]
+
+
+def comparable(out):
+    return windage.bench.load(out).drop(columns="ask_seconds")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An uninterrupted sweep."""
+    out = tmp_path_factory.mktemp("whole") / "results"
+    result = bench("run", *SMALL, "--jobs", 2, "--out", out)
+    assert result.returncode == 0, result.stderr
+    return out
+
+
+pytestmark = pytest.mark.xdist_group("bench")
+
+
+def test_every_method_meets_the_same_decisions_and_contexts(whole):
+    table = windage.bench.load(whole)
+    assert list(table.columns[:4]) == ["problem", "method", "seed", "step"]
+    assert list(table.columns[-4:]) == ["value", "expected", "regret", "ask_seconds"]
+    assert len(table) == 2 * 2 * 2 * 14
+    assert {"stock", "demand", "x1", "x2", "c1", "c2"} <= set(table.columns)
+    for name in ("newsvendor", "branin"):
+        problem = problems.get(name)
+        for seed in (7, 8):
+            part = table[(table["problem"] == name) & (table["seed"] == seed)]
+            one, two = (part[part["method"] == m].reset_index(drop=True) for m in ("sbo-kde", "gp-ucb"))
+            contexts, decisions = list(problem.contexts), list(problem.decisions)
+            assert one[contexts].equals(two[contexts])
+            assert one.loc[:2, decisions].equals(two.loc[:2, decisions])  # 14 // 4 first ones
+            assert not one[decisions].equals(two[decisions])
+            x, c = one[decisions].to_numpy(), one[contexts].to_numpy()
+            assert np.array_equal(one["value"], problem.evaluate(x, c))
+            assert one["expected"].to_numpy() == pytest.approx(problem.expected(x))
+            assert one["regret"].to_numpy() == pytest.approx(problem.optimum.value - one["expected"])
+            assert (one["regret"] >= 0).all()
+    seeds = [table[(table["seed"] == s) & (table["problem"] == "branin")]["c1"] for s in (7, 8)]
+    assert set(seeds[0]).isdisjoint(seeds[1])
+
+
+def test_a_run_is_an_ordinary_study(whole):
+    """What the runner did is what ask and tell do with the same seed."""
+    table = windage.bench.load(whole)
+    mine = table.query("problem == 'newsvendor' and method == 'sbo-kde' and seed == 8")
+    problem = problems.get("newsvendor")
+    optimizer = windage.Optimizer(problem.decisions, problem.contexts, method="sbo-kde", seed=8, budget=14)
+    for row in mine.itertuples():
+        trial = optimizer.ask()
+        assert trial.decision == {"stock": row.stock}
+        optimizer.tell(trial, context={"demand": row.demand}, value=row.value)
+
+
+def test_the_manifest_says_what_was_run_by_what(whole):
+    manifest = json.loads((whole / "manifest.json").read_text())
+    assert manifest["configuration"]["budget"] == 14
+    assert manifest["made_by"]["version"] == windage.__version__
+    assert manifest["made_by"]["machine"]["cores"] == os.cpu_count()
+    assert len(manifest["runs"]) == 8
+    assert all(0 < entry["seconds_per_ask"] < 60 for entry in manifest["runs"])
+    assert not list(whole.rglob("*.jsonl"))
+    assert not list(whole.rglob("*.lock"))
+
+
+def test_killed_again_and_again_it_equals_the_uninterrupted_one(whole, tmp_path):
+    out = tmp_path / "results"
+    kills = 0
+    for wanted in (5, 40, 75):
+        process = subprocess.Popen(
+            command("run", *SMALL, "--jobs", 2, "--out", out), stderr=subprocess.DEVNULL
+        )
+        while process.poll() is None and stored(out) < wanted:
+            time.sleep(0.02)
+        if process.poll() is None:
+            process.kill()
+            kills += 1
+        process.wait()
+    assert kills == 3
+    assert stored(out) < 8 * 14
+    result = bench("run", *SMALL, "--jobs", 2, "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert comparable(out).equals(comparable(whole))
+
+
+def stored(out):
+    """Steps on disk, of finished runs and of others."""
+    done = [p for p in out.glob("runs/*/*/*.parquet") if "scores" not in p.name]
+    return 14 * len(done) + sum(p.read_bytes().count(b"\n") for p in out.glob("runs/*/*/*.jsonl"))
+
+
+def test_finished_runs_are_skipped_and_more_can_be_added(whole):
+    files = {p: p.stat().st_mtime_ns for p in whole.rglob("*.parquet")}
+    again = bench("run", *SMALL, "--out", whole)
+    assert again.returncode == 0
+    assert "0 runs finished" in again.stderr
+    assert "8 were there already" in again.stderr
+    assert files == {p: p.stat().st_mtime_ns for p in whole.rglob("*.parquet")}
+
+
+@pytest.mark.parametrize(
+    "change", [["--budget", "15"], ["--set", "initial=4"], ["--noise", "0.1"], ["--set", "kernel=matern"]]
+)
+def test_another_configuration_is_refused(whole, change):
+    before = sorted(whole.rglob("*"))
+    result = bench("run", *SMALL, *change, "--out", whole)
+    assert result.returncode == 2
+    assert "another configuration" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert sorted(whole.rglob("*")) == before
+
+
+def task(folder, method="sbo-kde", budget=8, **keywords):
+    (found,) = configuration.plan(
+        Path(folder),
+        problem_names=["newsvendor"],
+        method_names=[method],
+        seeds=[3],
+        budget=budget,
+        **keywords,
+    )
+    return found
+
+
+class Silent:
+    def show(self, state):
+        pass
+
+    def finished(self, result, state):
+        pass
+
+
+@pytest.mark.parametrize("torn", [b'{"step": 5, "dec', b"\x00\x00\x00", b'{"step": 9}\n', b"null\n"])
+def test_a_torn_last_line_is_done_again(tmp_path, torn):
+    job, other = task(tmp_path / "a"), task(tmp_path / "b")
+    assert run.execute(other).error is None
+    first = steps.with_ending(job.path, steps.STEPS)
+    run._run(job, job.find_problem())
+    lines = first.read_bytes().splitlines(keepends=True)
+    steps.with_ending(job.path, steps.RUN).unlink()
+    first.write_bytes(b"".join(lines[:5]) + torn)
+    assert run.execute(job).error is None
+    both = [steps.read_table(steps.with_ending(j.path, steps.RUN))[0] for j in (job, other)]
+    assert both[0].drop(columns="ask_seconds").equals(both[1].drop(columns="ask_seconds"))
+
+
+PLUGIN = """
+import os
+import numpy as np
+from dataclasses import replace
+from windage import Real
+from windage.bench import laws, problems
+from windage.methods import METHODS, register
+from scipy import stats
+
+def f(x, c):
+    if os.path.exists({flag!r}) and x.shape[0] == 1 and x.ndim == 2 and c[0, 0] > 0.5:
+        raise RuntimeError("the machine is on fire")
+    return -(x[..., 0] - c[..., 0]) ** 2
+
+problems.register(problems.Problem(
+    "mine", "follow the wind", {{"aim": Real(0, 1)}}, {{"wind": Real(0, 1)}},
+    laws.ClippedLaw((stats.uniform(0, 1),)), f))
+register(replace(METHODS["sbo-kde"], name="my-method"))
+"""
+
+
+def test_a_failing_run_is_recorded_and_the_others_go_on(tmp_path):
+    flag = tmp_path / "fire"
+    flag.touch()
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(PLUGIN.format(flag=str(flag)))
+    out = tmp_path / "results"
+    arguments = ["run", "--plugin", plugin, "--problems", "mine,newsvendor", "--methods", "my-method,gp-ucb"]
+    arguments += ["--budget", "6", "--seeds", "1", "--jobs", "2", "--out", out]
+    result = bench(*arguments)
+    assert result.returncode == 1
+    assert "2 runs finished" in result.stderr
+    assert "failed: mine my-method 1: RuntimeError: the machine is on fire" in result.stderr
+    record = json.loads((out / "runs/mine/my-method/1.failed.json").read_text())
+    assert "Traceback" in record["traceback"]
+    assert len(json.loads((out / "manifest.json").read_text())["failed"]) == 2
+    flag.unlink()
+    again = bench(*arguments)  # mended: the failed runs go on, nothing else is done again
+    assert again.returncode == 0, again.stderr
+    assert "2 runs finished" in again.stderr
+    assert not list(out.rglob("*.failed.json"))
+    table = windage.bench.load(out, plugins=(str(plugin),))
+    assert set(table["method"]) == {"my-method", "gp-ucb"}
+    mine = table[table["problem"] == "mine"]
+    assert mine["regret"].min() >= 0
+    assert problems.get("mine").optimum.decision == pytest.approx([0.5], abs=1e-3)
+    del problems.PROBLEMS["mine"], windage.methods.METHODS["my-method"]
+
+
+def test_a_killed_worker_costs_nothing(tmp_path, whole):
+    out = tmp_path / "results"
+    process = subprocess.Popen(
+        command("run", *SMALL, "--jobs", 2, "--out", out), stderr=subprocess.PIPE, text=True
+    )
+    while stored(out) < 10:
+        assert process.poll() is None
+        time.sleep(0.02)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+    workers = [int(c) for c in children if b"loky" in Path(f"/proc/{c}/cmdline").read_bytes()]
+    os.kill(workers[-1], signal.SIGKILL)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert comparable(out).equals(comparable(whole))
+
+
+def test_a_dask_cluster_does_the_same_though_a_worker_is_killed(tmp_path, whole):
+    from distributed import Client, LocalCluster
+
+    out = tmp_path / "results"
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
+        victim = next(iter(client.run(os.getpid).values()))
+        arguments = ["--backend", "dask", "--scheduler", cluster.scheduler_address]
+        process = subprocess.Popen(
+            command("run", *SMALL, *arguments, "--out", out), stderr=subprocess.PIPE, text=True
+        )
+        while stored(out) < 10:
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.02)
+        os.kill(victim, signal.SIGKILL)
+        _, errors = process.communicate(timeout=180)
+    assert process.returncode == 0, errors
+    assert "8 runs finished" in errors
+    assert comparable(out).equals(comparable(whole))
+
+
+def test_a_full_disk_stops_with_one_line_and_loses_nothing_finished(tmp_path):
+    import resource
+
+    out = tmp_path / "results"
+    small = ["run", "--problems", "newsvendor", "--methods", "gp-ucb", "--budget", "3", "--seeds", "1"]
+    assert bench(*small, "--out", out).returncode == 0
+    kept = {p: p.read_bytes() for p in out.rglob("*.parquet")}
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (700, 700))
+
+    result = bench(*small[:-1], "1-2", "--out", out, preexec_fn=limit)
+    assert result.returncode == 2
+    assert "windage: cannot write to" in result.stderr
+    assert "the same command goes on from here" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert kept == {p: p.read_bytes() for p in out.rglob("*.parquet") if p in kept}
+    again = bench(*small[:-1], "1-2", "--out", out)
+    assert again.returncode == 0, again.stderr
+    assert "1 runs finished" in again.stderr
+    assert len(windage.bench.load(out)) == 6
+
+
+def test_bad_input_is_one_line(tmp_path):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.tex").write_text("x")
+    (tmp_path / "broken.py").write_text("1 / 0\n")
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "manifest.json").write_text("{}")
+    out = ["--out", str(tmp_path / "new")]
+    cases = [
+        ([*out, "--problems", "akley"], "the problems are ackley"),
+        ([*out, "--methods", "sbo"], "the methods are sbo-kde"),
+        ([*out, "--suite", "papers"], "Did you mean 'paper'"),
+        ([*out, "--seeds", "5-1"], "write 1-5"),
+        ([*out, "--seeds", "five"], "100-104"),
+        ([*out, "--set", "initial"], "key=value"),
+        ([*out, "--set", "initail=5"], "Did you mean 'initial'"),
+        ([*out, "--set", "seed=5"], "each run sets it by itself"),
+        ([*out, "--set", "restarts=0"], "restarts"),
+        ([*out, "--budget", "0"], "budget"),
+        ([*out, "--noise", "-1"], "noise"),
+        ([*out, "--backend", "slurm"], "processes or dask"),
+        ([*out, "--backend", "dask"], "needs --scheduler"),
+        ([*out, "--scheduler", "tcp://localhost:1"], "--backend dask"),
+        ([*out, "--portfolio-data", str(tmp_path / "none.csv")], "cannot be read"),
+        ([*out, "--plugin", str(tmp_path / "none.py")], "cannot be read"),
+        ([*out, "--plugin", str(tmp_path / "broken.py")], "ZeroDivisionError"),
+        ([*out, "--plugin", str(tmp_path / "file")], "end in .py"),
+        (["--out", str(tmp_path / "file")], "cannot write to"),
+        (["--out", str(tmp_path / "file" / "inner")], "cannot write to"),
+        (["--out", str(tmp_path / "full")], "not a folder of results"),
+        (["--out", str(tmp_path / "odd")], "cannot be read"),
+    ]
+    for arguments, words in cases:
+        result = CliRunner().invoke(cli.app, ["bench", "run", "--problems", "newsvendor", *arguments])
+        assert isinstance(result.exception, WindageError), (arguments, result.exception, result.output)
+        assert words in str(result.exception), arguments
+        assert "\n" not in str(result.exception)
+    assert not (tmp_path / "new").exists()
+    assert [p.name for p in (tmp_path / "full").iterdir()] == ["thesis.tex"]
+
+
+def test_no_cluster_at_the_address(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "CONNECT_SECONDS", 1)
+    with pytest.raises(WindageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        runner.run_all([task(tmp_path / "new")], Silent(), backend="dask", scheduler="tcp://127.0.0.1:1")
+    assert not (tmp_path / "new").exists()
+
+
+def test_two_commands_do_not_share_a_folder(tmp_path):
+    with runner._claimed(tmp_path), pytest.raises(ConfigurationError, match="another `windage bench run`"):
+        runner.run_all([task(tmp_path)], Silent())
+
+
+def test_results_of_nothing(tmp_path):
+    with pytest.raises(ConfigurationError, match="no manifest"):
+        windage.bench.load(tmp_path)
+    runner.write_manifest(tmp_path, task(tmp_path).configuration)
+    with pytest.raises(ConfigurationError, match="no finished runs"):
+        windage.bench.load(tmp_path)
+
+
+def test_a_broken_result_file_is_named(tmp_path):
+    job = task(tmp_path, budget=2, settings={"initial": 2})
+    assert runner.run_all([job], Silent()).finished == 1
+    steps.with_ending(job.path, steps.SCORES).unlink()
+    assert len(windage.bench.load(tmp_path)) == 2  # scored when read
+    steps.with_ending(job.path, steps.RUN).write_bytes(b"PAR1")
+    with pytest.raises(WindageError, match=r"3.parquet cannot be read.*Delete it"):
+        windage.bench.load(tmp_path)
+
+
+def test_results_with_another_table_need_it_again(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.random((40, 6)), columns=configuration.portfolio.COLUMNS)
+    path = str(tmp_path / "samples.csv")
+    table.to_csv(path, index=False)
+    out = tmp_path / "results"
+    tasks = configuration.plan(
+        out,
+        problem_names=["portfolio-uniform"],
+        method_names=["gp-ucb"],
+        budget=2,
+        seeds=[1],
+        portfolio_data=path,
+    )
+    assert runner.run_all(tasks, Silent()).finished == 1
+    with pytest.raises(ConfigurationError, match="give it again with --portfolio-data"):
+        windage.bench.load(out)
+    found = windage.bench.load(out, portfolio_data=path)
+    problem = problems.get("portfolio-uniform", portfolio_data=path)
+    x = found[list(problem.decisions)].to_numpy()
+    assert found["expected"].to_numpy() == pytest.approx(problem.expected(x))
+
+
+def test_seeds_and_settings_are_read():
+    assert configuration.parse_seeds("100-102, 7") == (100, 101, 102, 7)
+    pairs = ["initial=5", "sqrt_beta=2.5", "kernel=matern", "radius=none", "samples=nodes"]
+    expected = {"initial": 5, "sqrt_beta": 2.5, "kernel": "matern", "radius": None, "samples": "nodes"}
+    assert configuration.parse_settings(pairs) == expected
