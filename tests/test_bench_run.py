@@ -381,3 +381,14 @@ def test_seeds_and_settings_are_read():
     pairs = ["initial=5", "sqrt_beta=2.5", "kernel=matern", "radius=none", "samples=nodes"]
     expected = {"initial": 5, "sqrt_beta": 2.5, "kernel": "matern", "radius": None, "samples": "nodes"}
     assert configuration.parse_settings(pairs) == expected
+
+
+def test_the_example_of_an_own_problem_and_method(tmp_path):
+    plugin = Path(__file__).parent.parent / "examples" / "own_problem.py"
+    out = tmp_path / "results"
+    arguments = ["--plugin", plugin, "--problems", "ice-cream", "--methods", "sbo-kde,careful"]
+    result = bench("run", *arguments, "--budget", "6", "--seeds", "1", "--out", out)
+    assert result.returncode == 0, result.stderr
+    shown = bench("tables", out, "--plugin", plugin)
+    assert shown.returncode == 0, shown.stderr
+    assert "careful" in (out / "tables" / "regret.md").read_text()

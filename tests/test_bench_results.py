@@ -1,0 +1,230 @@
+"""The smoke suite, tables, figures, and the paper's Tables 1 and 2 and Proposition 1."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from scipy import stats
+from typer.testing import CliRunner
+
+import windage.bench
+from windage import cli
+from windage.bench import (
+    configuration,
+    context_density,
+    figures,
+    plain,
+    problems,
+    runtime,
+    saa,
+    study,
+    tables,
+)
+from windage.methods import METHODS, Settings, Situation
+
+pytestmark = pytest.mark.xdist_group("results")
+PNG, PDF = b"\x89PNG", b"%PDF"
+
+
+@pytest.fixture(scope="module")
+def smoke(tmp_path_factory):
+    """The smoke suite by the command line."""
+    out = tmp_path_factory.mktemp("smoke") / "results"
+    arguments = ["bench", "run", "--suite", "smoke", "--jobs", "2", "--out", str(out)]
+    result = subprocess.run([sys.executable, "-m", "windage.cli", *arguments], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return out
+
+
+def test_the_smoke_suite_has_all_methods_on_all_problems(smoke):
+    out = smoke
+    table = windage.bench.load(out)
+    assert set(table["problem"]) == set(problems.PROBLEMS)
+    assert set(table["method"]) == set(METHODS)
+    assert len(table) == len(problems.PROBLEMS) * len(METHODS) * 5
+    assert np.isfinite(table[["value", "expected", "regret"]].to_numpy()).all()
+    assert (table["regret"] >= -1e-9).all()
+    assert list(dict.fromkeys(table["problem"])) == list(problems.PROBLEMS)
+
+
+def test_tables_and_figures_of_the_smoke_suite(smoke):
+    out = smoke
+    shown = CliRunner().invoke(cli.app, ["bench", "tables", str(out)])
+    assert shown.exit_code == 0, shown.exception
+    for name in ("regret", "reward", "seconds"):
+        text = (out / "tables" / f"{name}.md").read_text()
+        assert all(method in text for method in METHODS)
+        assert all(f"| {problem} |" in text for problem in problems.PROBLEMS)
+        rows = list(csv.DictReader(io.StringIO((out / "tables" / f"{name}.csv").read_text())))
+        assert len(rows) == len(METHODS) * len(problems.PROBLEMS)
+        latex = (out / "tables" / f"{name}.tex").read_text()
+        assert latex.count(r"\\") == len(problems.PROBLEMS) + 1
+    drawn = CliRunner().invoke(cli.app, ["bench", "figures", str(out)])
+    assert drawn.exit_code == 0, drawn.exception
+    for name in ("figure-1a", "figure-1b", "figure-ackley-4", "figure-others"):
+        assert (out / "figures" / f"{name}.png").read_bytes().startswith(PNG)
+        assert (out / "figures" / f"{name}.pdf").read_bytes().startswith(PDF)
+
+
+def made_up():
+    """Three seeds of two problems; a is best on p, b ties with it, c does not; d is missing on q."""
+    rows = []
+    levels = {"a": (1.0, 1.1, 0.9), "b": (0.8, 1.5, 1.0), "c": (3.0, 3.1, 2.9), "d": (9.0, 9.0, 9.0)}
+    for problem in ("p", "q"):
+        for method, regrets in levels.items():
+            if (problem, method) == ("q", "d"):
+                continue
+            for seed, regret in enumerate(regrets):
+                rows += [(problem, method, seed, step, -regret, -regret, regret, 0.5) for step in range(4)]
+    names = ["problem", "method", "seed", "step", "value", "expected", "regret", "ask_seconds"]
+    return pandas.DataFrame(rows, columns=names)
+
+
+def test_a_table_has_means_errors_the_best_and_its_ties():
+    regret, reward, seconds = tables.sheets(made_up())
+    marks = {name: [cell.mark for cell in cells] for name, cells in regret.rows}
+    assert marks["p"] == ["best", "tie", "", ""]
+    assert marks["q"] == ["best", "tie", "", ""]
+    assert [cell.mark for cell in reward.rows[0][1]] == ["best", "tie", "", ""]
+    assert not any(cell.mark for _, cells in seconds.rows for cell in cells)
+    mean, error, runs = regret.rows[0][1][0].values
+    assert (mean, runs) == (pytest.approx(4.0), 3)
+    assert error == pytest.approx(np.std([4.0, 4.4, 3.6], ddof=1) / np.sqrt(3))
+    assert regret.rows[1][1][3].text == ""
+    assert "| p | **4.00 ± 0.23** | 4.40 ± 0.83 * | 12.0 ± 0.2 | 36.0 ± 0.0 |" in regret.markdown()
+    assert r"p & \textbf{4.00 $\pm$ 0.23} & 4.40 $\pm$ 0.83$^{*}$ &" in regret.latex()
+    rows = list(csv.DictReader(io.StringIO(regret.csv())))
+    assert rows[0]["problem"] == "p"
+    assert float(rows[0]["mean"]) == pytest.approx(4.0)
+    assert rows[0]["mark"] == "best"
+
+
+def test_one_seed_has_no_error_and_no_ties():
+    table = made_up()
+    regret = tables.sheets(table[table["seed"] == 0])[0]
+    assert regret.rows[0][1][1].mark == "best"
+    assert "±" not in regret.rows[0][1][0].text
+    assert sum(cell.mark != "" for cell in regret.rows[0][1]) == 1
+
+
+def test_figures_take_what_they_are_given(tmp_path):
+    table = made_up()
+    (png, pdf) = figures.draw(table, tmp_path / "new")
+    assert (png.name, pdf.name) == ("figure-others.png", "figure-others.pdf")
+    figures.draw(table[(table["seed"] == 0) & (table["step"] == 0)], tmp_path / "one")
+
+
+def test_lines_can_be_told_apart_in_grey():
+    looks = [figures.style(m, list(METHODS)) for m in METHODS]
+    assert len({str(look.dashes) + look.mark for look in looks}) == len(METHODS)
+    assert set(figures.STYLES) == set(configuration.PAPER_METHODS)
+
+
+PAPER_TABLE_2 = {
+    "normal": [(0.3222, 0.0327), (0.1315, 0.0088), (0.1156, 0.0079), (0.0962, 0.0083)],
+    "complicated": [(0.6216, 0.0190), (0.5380, 0.0333), (0.4853, 0.0233), (0.4724, 0.0258)],
+}
+
+
+def test_table_2_is_the_papers():
+    """Seven of eight cells within two standard errors of the difference."""
+    rows = list(context_density.measure(20, rules=("rule-of-thumb",)))
+    near = 0
+    for law, cells in PAPER_TABLE_2.items():
+        for n, (mean, error) in zip(context_density.COUNTS, cells, strict=True):
+            mine = tables.mean_and_error([d for a, _, m, d in rows if (a, m) == (law, n)])
+            near += abs(mine[0] - mean) <= 2 * np.hypot(mine[1], error)
+    assert near >= 7
+    sheet = context_density.sheet(rows)
+    assert [name for name, _ in sheet.rows][:2] == ["normal, paper", "normal, rule-of-thumb"]
+    assert "20 repetitions" in sheet.title
+
+
+def test_the_distance_of_densities_is_exact():
+    """Two points and a fine even grid; and points so far out that nothing is in common."""
+    law = stats.norm(0.5, 0.1)
+    one = np.array([0.5, 0.7])
+    h = float((4 / (3 * 2)) ** 0.2 * one.std())
+    grid = np.linspace(-3, 4, 2_000_001)
+    kde = (stats.norm(0.5, h).pdf(grid) + stats.norm(0.7, h).pdf(grid)) / 2
+    slow = np.trapezoid(np.abs(kde - law.pdf(grid)), grid)
+    assert context_density.distance(law, one, "rule-of-thumb") == pytest.approx(slow, rel=1e-5)
+    far = context_density.distance(law, np.array([1e5, 1e5 + 1]), "silverman")
+    assert far == pytest.approx(2, abs=1e-3)
+
+
+def test_proposition_1_is_shown(tmp_path):
+    errors = list(saa.measure(problems.get("newsvendor"), observations=12, repetitions=5))
+    means = [np.mean([e.distance for e in errors if (e.kind, e.nodes) == ("samples", n)]) for n in saa.SIZES]
+    assert means[-1] < 0.5 * means[0]
+    cells = [e for e in errors if e.kind == "cells"]
+    assert cells[-1].distance < means[-1]
+    assert all(e.loss > -1e-7 for e in errors)
+    sheet = saa.sheet(errors, "title")
+    assert len(sheet.rows) == len(saa.SIZES) + len(saa.CELLS)
+    saa.picture(errors, tmp_path / "new" / "saa.png", "title")
+    assert (tmp_path / "new" / "saa.png").read_bytes().startswith(PNG)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_plain_way_computes_the_same(method):
+    """Each plain acquisition agrees with windage's, so the times compare like with like."""
+    optimizer = study.play(problems.get("ackley"), method, 14)
+    evidence = study.evidence(optimizer)
+    data = evidence.training(METHODS[method].uses_context)
+    model = plain.fit(data.x, data.c, data.y)
+    settings = Settings(samples=32, space_points=32, grid=16)
+    mirrored = plain.mirrored(data, model)
+    fast = METHODS[method].build(Situation(mirrored, evidence.law_contexts, evidence.kde, settings, 0))
+    slow = plain.twin(fast, model)
+    x = torch.rand(6, 1, 2, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    with torch.no_grad():
+        assert fast(x).numpy() == pytest.approx(slow(x).numpy(), abs=1e-6)
+
+
+def test_table_1_measures_and_extrapolates():
+    timing = runtime.measure("gp-ucb", budget=14, repeats=2, plain_at=(12, 90))
+    assert len(timing.seconds) == 2
+    assert list(timing.plain_asks) == [12]
+    assert timing.plain_seconds == pytest.approx(4 * timing.plain_asks[12])
+    shown = runtime.sheet([timing]).markdown()
+    assert "single asks at 12 observations" in shown
+    assert "11.35" in shown
+    line = runtime.Timing("x", 100, (1.0,), {10: 1.0, 100: 10.0})
+    assert line.plain_seconds == pytest.approx(sum(1 + 9 * (t - 10) / 90 for t in range(10, 100)))
+    assert runtime.Timing("x", 100, (1.0,), {}).plain_seconds is None
+
+
+def test_the_small_commands_run(tmp_path):
+    calls = [
+        ["density", "--repetitions", "1", "--out", str(tmp_path / "d")],
+        [
+            "saa",
+            "--problem",
+            "newsvendor",
+            "--observations",
+            "4",
+            "--repetitions",
+            "1",
+            "--out",
+            str(tmp_path / "s"),
+        ],
+        ["runtime", "--methods", "gp-ucb", "--budget", "12", "--repeats", "1", "--plain", "0", "--json"],
+    ]
+    for call in calls:
+        result = CliRunner().invoke(cli.app, ["bench", *call])
+        assert result.exit_code == 0, (call, result.exception)
+    assert json.loads(result.stdout)[0]["plain_seconds"] is None
+    assert {p.name for p in (tmp_path / "s").iterdir()} == {"saa.md", "saa.csv", "saa.tex", "saa.png"}
+    assert (tmp_path / "d" / "density.md").exists()
+
+
+def test_proposition_1_needs_one_or_two_contexts():
+    refused = CliRunner().invoke(cli.app, ["bench", "saa", "--problem", "ackley-4"])
+    assert "one or two contexts" in str(refused.exception)
