@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from windage.density import Kde, box, empirical, grid, sobol, sobol_box
+from windage.density import Kde, Nodes, box, empirical, grid, sobol, sobol_box, thinned
 from windage.density.kde import rule_of_thumb, silverman
 
 ZERO, ONE = torch.zeros(1, dtype=torch.double), torch.ones(1, dtype=torch.double)
@@ -157,3 +157,17 @@ def test_empirical():
     nodes = empirical(c)
     assert torch.equal(nodes.points, c)
     assert nodes.weights.tolist() == [0.25] * 4
+
+
+@pytest.mark.parametrize("dimensions", [1, 2, 4])
+def test_thinned_nodes_keep_the_mean_and_nearly_the_law(dimensions):
+    nodes = Nodes.equal(sobol(1024, dimensions, 0))
+    few = thinned(nodes, 64)
+    assert len(few.weights) <= 81
+    assert float(few.weights.sum()) == pytest.approx(1)
+    assert torch.allclose(few.weights @ few.points, nodes.weights @ nodes.points)
+    smooth = [n.weights @ torch.cos(2 * n.points.sum(1)) for n in (nodes, few)]
+    assert float(smooth[0]) == pytest.approx(float(smooth[1]), abs=0.02 * dimensions)
+    assert thinned(few, 64) is few
+    uneven = Nodes(nodes.points, torch.linspace(0, 1, 1024).double() / 512)
+    assert thinned(uneven, 64) is uneven

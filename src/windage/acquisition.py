@@ -7,6 +7,7 @@ decisions' unit box and works with ``botorch.optim.optimize_acqf``; values are o
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 
 import torch
 from botorch.acquisition import AcquisitionFunction
@@ -14,21 +15,32 @@ from botorch.utils.transforms import t_batch_mode_transform
 from torch import Tensor
 
 from windage import functionals
-from windage.density import Nodes
+from windage.density import Nodes, thinned
 from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, kernel_factor
 from windage.surrogate.kernels import PROFILES, scaled_squares
+from windage.surrogate.low_rank import RANK_TOLERANCE
 
 MIN_VARIANCE = 1e-12
 """Of the standardised outcome; keeps the root's derivative finite where the GP is certain."""
+FEW: Mapping[int, int] = {0: 1, 1: 64, 2: 144}
+"""Nodes of a stand-in that only ranks decisions, by the number of contexts; 256 for more."""
+STAND_IN_TOLERANCE = 1e-5
+"""Of its low-rank form."""
+
+
+def _few(nodes: Tensor) -> int:
+    return FEW.get(nodes.shape[1], 256)
 
 
 class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
     """A functional of the upper bounds g(x, c_m) = μ + √β·σ at context nodes."""
 
-    def __init__(self, model: ProductGP, nodes: Nodes, sqrt_beta: float = 1.5) -> None:
+    def __init__(
+        self, model: ProductGP, nodes: Nodes, sqrt_beta: float = 1.5, tolerance: float = RANK_TOLERANCE
+    ) -> None:
         super().__init__(model)
         self.nodes, self.weights, self.sqrt_beta = nodes.points, nodes.weights, sqrt_beta
-        self.posterior = NodePosterior(model, nodes.points)
+        self.posterior = NodePosterior(model, nodes.points, tolerance=tolerance)
         self.chunk = self.posterior.chunk
 
     @t_batch_mode_transform(expected_q=1)  # type: ignore[untyped-decorator]
@@ -41,9 +53,9 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
         mean, variance = self.posterior(x)
         return mean + self.sqrt_beta * variance.clamp_min(MIN_VARIANCE).sqrt()
 
-    def rough(self, x: Tensor) -> Tensor:
-        """A cheaper stand-in that ranks decisions, B × Dx → B; the function itself where it is cheap."""
-        return self.functional(self.bounds(x))
+    def stand_in(self) -> BoundAcquisition:
+        """A cheaper function that ranks decisions much as this one does; itself where it is cheap."""
+        return self
 
     @abstractmethod
     def functional(self, values: Tensor) -> Tensor:
@@ -57,6 +69,11 @@ class Expectation(BoundAcquisition):
         """B × M → B."""
         return functionals.expectation(values, self.weights)
 
+    def stand_in(self) -> Expectation:
+        """On few nodes."""
+        nodes = thinned(Nodes(self.nodes, self.weights), _few(self.nodes))
+        return Expectation(self.model, nodes, self.sqrt_beta, STAND_IN_TOLERANCE)
+
 
 class WorstCase(BoundAcquisition):
     """min_m g(x, c_m): StableOpt."""
@@ -64,6 +81,11 @@ class WorstCase(BoundAcquisition):
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""
         return functionals.worst_case(values)
+
+    def stand_in(self) -> WorstCase:
+        """On the first of the Sobol points."""
+        nodes = Nodes.equal(self.nodes[: 2 * _few(self.nodes)])
+        return WorstCase(self.model, nodes, self.sqrt_beta, STAND_IN_TOLERANCE)
 
 
 class TotalVariation(BoundAcquisition):
@@ -73,9 +95,16 @@ class TotalVariation(BoundAcquisition):
     """
 
     def __init__(
-        self, model: ProductGP, nodes: Nodes, radius: float, space: Tensor, sqrt_beta: float = 1.5
+        self,
+        model: ProductGP,
+        nodes: Nodes,
+        radius: float,
+        space: Tensor,
+        sqrt_beta: float = 1.5,
+        tolerance: float = RANK_TOLERANCE,
     ) -> None:
-        super().__init__(model, Nodes(torch.cat([nodes.points, space]), nodes.weights), sqrt_beta)
+        points = torch.cat([nodes.points, space])
+        super().__init__(model, Nodes(points, nodes.weights), sqrt_beta, tolerance)
         self.radius = radius
 
     def functional(self, values: Tensor) -> Tensor:
@@ -83,6 +112,13 @@ class TotalVariation(BoundAcquisition):
         count = len(self.weights)
         floor = values[:, count:].min(dim=1).values
         return functionals.total_variation(values[:, :count], self.weights, self.radius, floor)
+
+    def stand_in(self) -> TotalVariation:
+        """On few nodes, and the first of the space's Sobol points."""
+        count, few = len(self.weights), _few(self.nodes)
+        nodes = thinned(Nodes(self.nodes[:count], self.weights), few)
+        space = self.nodes[count : count + few]
+        return TotalVariation(self.model, nodes, self.radius, space, self.sqrt_beta, STAND_IN_TOLERANCE)
 
 
 class _KernelBall(BoundAcquisition):
@@ -108,9 +144,9 @@ class Mmd(_KernelBall):
             worst = self.solver(values)
         return (worst * values).sum(1)
 
-    def rough(self, x: Tensor) -> Tensor:
+    def stand_in(self) -> Minimax:
         """The minimax approximation: good enough to choose where to start."""
-        return functionals.minimax(self.bounds(x), self.weights, self.factor, self.radius)
+        return Minimax(self.model, Nodes(self.nodes, self.weights), self.radius, self.sqrt_beta)
 
 
 class Minimax(_KernelBall):
@@ -133,8 +169,8 @@ class ExpectedMean(AcquisitionFunction):  # type: ignore[misc]
     @t_batch_mode_transform(expected_q=1)  # type: ignore[untyped-decorator]
     def forward(self, X: Tensor) -> Tensor:
         """X: b × 1 × Dx → b."""
-        return self.rough(X.squeeze(-2))
+        return self.posterior(X.squeeze(-2))[0]
 
-    def rough(self, x: Tensor) -> Tensor:
-        """μ_F itself, B × Dx → B."""
-        return self.posterior(x)[0]
+    def stand_in(self) -> ExpectedMean:
+        """Itself."""
+        return self

@@ -34,8 +34,8 @@ class Acquisition(Protocol):
         """b × 1 × d → b."""
         ...
 
-    def rough(self, x: Tensor) -> Tensor:
-        """b × d → b: the function itself, or a cheaper one that ranks points much as it does."""
+    def stand_in(self) -> Acquisition:
+        """Itself, or a cheaper function that ranks points much as it does."""
         ...
 
 
@@ -54,10 +54,8 @@ def score(acquisition: Acquisition, points: Tensor) -> Tensor:
 
 
 def rank(acquisition: Acquisition, points: Tensor) -> Tensor:
-    """Rough values at points, n × d → n; what is not a number ranks last."""
-    with torch.no_grad():
-        values = torch.cat([acquisition.rough(part) for part in points.split(acquisition.chunk)])
-    return torch.nan_to_num(values, nan=-torch.inf)
+    """Values of the stand-in at points, n × d → n; what is not a number ranks last."""
+    return torch.nan_to_num(score(acquisition.stand_in(), points), nan=-torch.inf)
 
 
 def score_and_slope(acquisition: Acquisition, points: Tensor) -> tuple[Tensor, Tensor]:

@@ -2,7 +2,7 @@
 
 from windage.density.estimate import ContextDensity
 from windage.density.kde import Kde
-from windage.density.nodes import Nodes, box, empirical, grid, sobol, sobol_box
+from windage.density.nodes import Nodes, box, empirical, grid, sobol, sobol_box, thinned
 
 __all__ = [
     "ContextDensity",
@@ -13,4 +13,5 @@ __all__ = [
     "grid",
     "sobol",
     "sobol_box",
+    "thinned",
 ]

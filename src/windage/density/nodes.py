@@ -22,6 +22,19 @@ class Nodes:
         return cls(points, torch.full((len(points),), 1 / len(points), dtype=points.dtype))
 
 
+def thinned(nodes: Nodes, count: int) -> Nodes:
+    """About so many nodes in place of many of equal weight: means of strata, coordinate by coordinate."""
+    m, dimensions = nodes.points.shape
+    if m < 2 * count or not torch.equal(nodes.weights, nodes.weights[:1].expand(m)):
+        return nodes
+    groups = [nodes.points]
+    side = round(count ** (1 / dimensions))
+    for d in range(dimensions):
+        groups = [part for g in groups for part in g[g[:, d].argsort(stable=True)].tensor_split(side)]
+    weights = torch.tensor([len(g) / m for g in groups], dtype=nodes.weights.dtype)
+    return Nodes(torch.stack([g.mean(0) for g in groups]), weights)
+
+
 def sobol(count: int, dimensions: int, seed: int, skip: int = 0) -> Tensor:
     """Points of a scrambled Sobol sequence in the unit box after the first ``skip``, count × dimensions."""
     if dimensions == 0:

@@ -22,7 +22,7 @@ from torch import Tensor
 from torch.autograd.function import once_differentiable
 
 from windage.surrogate import kernels
-from windage.surrogate.low_rank import low_rank
+from windage.surrogate.low_rank import RANK_TOLERANCE, low_rank
 from windage.surrogate.model import ProductGP
 
 CHUNK_LOW_RANK, CHUNK_DENSE = 2**18, 2**20
@@ -123,14 +123,20 @@ class _DenseMoments(torch.autograd.Function):
 class NodePosterior:
     """The GP seen at fixed context nodes: decisions B × Dx → mean and variance, B × M each."""
 
-    def __init__(self, model: ProductGP, nodes: Tensor, dense: bool | None = None) -> None:
+    def __init__(
+        self,
+        model: ProductGP,
+        nodes: Tensor,
+        dense: bool | None = None,
+        tolerance: float = RANK_TOLERANCE,
+    ) -> None:
         profile = kernels.PROFILES[model.data.kernel]
         self.kc = profile(kernels.scaled_squares(nodes, model.data.c, model.scales[1]))[0]
         self.alpha, self.precision = model.alpha, model.precision
         self.offset = self.alpha.new_tensor([model.mean])
         self.side = _Side(model)
         self.factors: tuple[Tensor, Tensor, Tensor] | None = None
-        found = None if dense else low_rank(self.kc)
+        found = None if dense else low_rank(self.kc, tolerance)
         m, t = self.kc.shape
         if found is not None and (dense is False or self._cheaper(found[0].shape[1])):
             u, w = found
@@ -145,7 +151,7 @@ class NodePosterior:
 
     def _cheaper(self, r: int) -> bool:
         m, t = self.kc.shape
-        return t * t * r + t * r * r + m * r * r / 2 < t * t * m
+        return t * t * r + t * r * r + m * r * r / 2 < t * t * (m + 1)  # dense: K⁻¹ is scaled for each x
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the standardised outcome at x × nodes; differentiable once in x."""
