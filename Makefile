@@ -6,7 +6,7 @@ STAMP := .venv/.installed
 # Test processes share the cores: one thread each, for BLAS and for torch.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test test-all lint speed clean
+.PHONY: demo test test-all lint bench bench-check clean
 .DEFAULT_GOAL := test
 
 $(STAMP): pyproject.toml constraints.txt
@@ -30,9 +30,12 @@ test: lint
 test-all: lint
 	$(BIN)/pytest -n 2 --dist loadgroup -m 'slow or not slow'
 
-# windage beside the plain BoTorch + CVXPY way, as ratios of one run (some minutes: the plain way is slow).
-speed: $(STAMP)
-	$(BIN)/python benchmarks/engine.py
+# windage beside the plain BoTorch + CVXPY way, as ratios of one run (long: the plain way is slow).
+bench: $(STAMP)
+	$(BIN)/python benchmarks/bench.py
+
+bench-check: $(STAMP)
+	$(BIN)/python benchmarks/bench.py --check
 
 clean:
 	rm -rf .venv build src/*.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -35,6 +35,8 @@ def _few(nodes: Tensor) -> int:
 class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
     """A functional of the upper bounds g(x, c_m) = μ + √β·σ at context nodes."""
 
+    stand_in_is_close = False
+
     def __init__(
         self, model: ProductGP, nodes: Nodes, sqrt_beta: float = 1.5, tolerance: float = RANK_TOLERANCE
     ) -> None:
@@ -53,6 +55,21 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
         mean, variance = self.posterior(x)
         return mean + self.sqrt_beta * variance.clamp_min(MIN_VARIANCE).sqrt()
 
+    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """B × Dx → values B and gradients B × Dx, without autograd's graph."""
+        mean, variance, saved = self.posterior.moments(x)
+        deviation = variance.clamp_min(MIN_VARIANCE).sqrt()
+        value, share = self.functional_and_slope(mean + self.sqrt_beta * deviation)
+        pull = torch.where(variance > MIN_VARIANCE, (0.5 * self.sqrt_beta) * share / deviation, 0.0)
+        return value, self.posterior.pull_back(saved, share, pull)
+
+    def functional_and_slope(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """B × M → the functional B and its gradient B × M."""
+        with torch.enable_grad():
+            values = values.detach().requires_grad_(True)
+            found = self.functional(values)
+            return found.detach(), torch.autograd.grad(found.sum(), values)[0]
+
     def stand_in(self) -> BoundAcquisition:
         """A cheaper function that ranks decisions much as this one does; itself where it is cheap."""
         return self
@@ -65,14 +82,21 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
 class Expectation(BoundAcquisition):
     """Σ_m w_m g(x, c_m): SBO-KDE; and with no context at all, GP-UCB."""
 
+    stand_in_is_close = True
+
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""
         return functionals.expectation(values, self.weights)
 
+    def functional_and_slope(self, values: Tensor) -> tuple[Tensor, Tensor]:
+        """The weights are the gradient."""
+        return values @ self.weights, self.weights.expand_as(values)
+
     def stand_in(self) -> Expectation:
         """On few nodes."""
         nodes = thinned(Nodes(self.nodes, self.weights), _few(self.nodes))
-        return Expectation(self.model, nodes, self.sqrt_beta, STAND_IN_TOLERANCE)
+        few = len(nodes.weights) < len(self.weights)
+        return Expectation(self.model, nodes, self.sqrt_beta, STAND_IN_TOLERANCE) if few else self
 
 
 class WorstCase(BoundAcquisition):
@@ -93,6 +117,8 @@ class TotalVariation(BoundAcquisition):
 
     ``space`` are points of the whole context space over which the infimum is taken, beside the nodes.
     """
+
+    stand_in_is_close = True
 
     def __init__(
         self,
@@ -157,10 +183,19 @@ class Minimax(_KernelBall):
         return functionals.minimax(values, self.weights, self.factor, self.radius)
 
 
+def value_and_slope(acquisition: AcquisitionFunction, x: Tensor) -> tuple[Tensor, Tensor]:
+    """Values and gradients of any differentiable acquisition function at x (B × Dx), by autograd."""
+    with torch.enable_grad():
+        x = x.detach().clone().requires_grad_(True)
+        value = acquisition(x[:, None])
+        return value.detach(), torch.autograd.grad(value.sum(), x)[0]
+
+
 class ExpectedMean(AcquisitionFunction):  # type: ignore[misc]
     """μ_F(x), the posterior mean of the expectation itself: what ``recommend`` maximises."""
 
     chunk = 2**14
+    stand_in_is_close = False
 
     def __init__(self, model: ProductGP, nodes: Nodes) -> None:
         super().__init__(model)
@@ -170,6 +205,10 @@ class ExpectedMean(AcquisitionFunction):  # type: ignore[misc]
     def forward(self, X: Tensor) -> Tensor:
         """X: b × 1 × Dx → b."""
         return self.posterior(X.squeeze(-2))[0]
+
+    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """By autograd: it is cheap."""
+        return value_and_slope(self, x)
 
     def stand_in(self) -> ExpectedMean:
         """Itself."""

@@ -21,6 +21,8 @@ POLISHED, STEPS = 5, 30
 """How many of the best mixed decisions the local search starts from, and how far it goes."""
 SECOND = 32
 """How many tops and how many raw points are scored when the best may not be taken."""
+FINALISTS, SAME_TOP = 8, 1e-2
+"""How many tops of the stand-in the function itself climbs from, and how near two of them are one."""
 APART = 1e-3
 """Decisions closer than this in every coordinate of the unit box count as the same."""
 
@@ -29,9 +31,15 @@ class Acquisition(Protocol):
     """A BoTorch acquisition function on the unit box that says how many points it wants at a time."""
 
     chunk: int
+    stand_in_is_close: bool
+    """Whether the stand-in's tops lie near this function's, so that it may climb first."""
 
     def __call__(self, X: Tensor) -> Tensor:
         """b × 1 × d → b."""
+        ...
+
+    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """b × d → values b and gradients b × d."""
         ...
 
     def stand_in(self) -> Acquisition:
@@ -53,20 +61,11 @@ def score(acquisition: Acquisition, points: Tensor) -> Tensor:
         return torch.cat([acquisition(part[:, None]) for part in points.split(acquisition.chunk)])
 
 
-def rank(acquisition: Acquisition, points: Tensor) -> Tensor:
-    """Values of the stand-in at points, n × d → n; what is not a number ranks last."""
-    return torch.nan_to_num(score(acquisition.stand_in(), points), nan=-torch.inf)
-
-
 def score_and_slope(acquisition: Acquisition, points: Tensor) -> tuple[Tensor, Tensor]:
     """Values and gradients at points, n × d → n and n × d."""
-    values, slopes = [], []
-    with torch.enable_grad():
-        for part in points.detach().split(acquisition.chunk):
-            part = part.clone().requires_grad_(True)
-            value = acquisition(part[:, None])
-            values.append(value.detach())
-            slopes.append(torch.autograd.grad(value.sum(), part)[0])
+    with torch.no_grad():
+        parts = [acquisition.value_and_slope(part) for part in points.split(acquisition.chunk)]
+    values, slopes = zip(*parts, strict=True)
     return torch.cat(values), torch.cat(slopes)
 
 
@@ -97,8 +96,13 @@ def maximize(
     else:
         raw = from_uniform(sobol(raw_samples, len(blocks), seed), blocks)
         raw = raw if extra is None else torch.cat([raw, extra])
-        ranks = rank(acquisition, raw)
-        climbed, tops = _climb(acquisition, raw[_promising(ranks, restarts, seed)], blocks)
+        stand_in = acquisition.stand_in()
+        ranks = torch.nan_to_num(score(stand_in, raw), nan=-torch.inf)
+        starts = raw[_promising(ranks, restarts, seed)]
+        close = acquisition.stand_in_is_close and stand_in is not acquisition
+        if close and not any(block.levels for block in blocks):
+            starts = _finalists(*_climb(stand_in, starts, blocks))
+        climbed, tops = _climb(acquisition, starts, blocks)
         tops = torch.nan_to_num(tops, nan=-torch.inf)
         best_first = [part.argsort(descending=True, stable=True) for part in (tops, ranks)]
         points = torch.cat([climbed[best_first[0]], raw[best_first[1]]])
@@ -156,6 +160,18 @@ def _promising(values: Tensor, restarts: int, seed: int) -> Tensor:
     keys = score_ - (-uniform.log()).log()  # Gumbel: the largest keys are a weighted draw without repeats
     keys[best] = -torch.inf
     return torch.cat([best, keys.argsort(descending=True, stable=True)[: count - len(best)]])
+
+
+def _finalists(points: Tensor, values: Tensor) -> Tensor:
+    """The best tops of the stand-in that differ from each other."""
+    order = torch.nan_to_num(values, nan=-torch.inf).argsort(descending=True, stable=True)
+    chosen: list[Tensor] = []
+    for point in points[order]:
+        if all(float((point - other).abs().max()) > SAME_TOP for other in chosen):
+            chosen.append(point)
+        if len(chosen) == FINALISTS:
+            break
+    return torch.stack(chosen)
 
 
 def _climb(acquisition: Acquisition, starts: Tensor, blocks: tuple[Block, ...]) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from windage.bench.problems import Problem
@@ -11,9 +14,13 @@ from windage.optimizer import Optimizer
 from windage.space import ContextSpace, DecisionSpace
 
 
-def play(problem: Problem, method: str, observations: int, seed: int = 0) -> Optimizer:
-    """A study of so many decisions, each told with the context that it met."""
+def play(
+    problem: Problem, method: str, observations: int, seed: int = 0, saved: Mapping[str, Any] | None = None
+) -> Optimizer:
+    """A study of so many (more) decisions, each told with the context that it met."""
     optimizer = Optimizer(problem.decisions, problem.contexts, method=method, seed=seed)
+    if saved is not None:
+        optimizer = Optimizer.from_dict(saved)
     rng = np.random.default_rng(seed)
     for c in problem.sample_contexts(observations, rng):
         trial = optimizer.ask()

@@ -29,6 +29,10 @@ CHUNK_LOW_RANK, CHUNK_DENSE = 2**18, 2**20
 """Largest intermediate of one evaluation, in numbers; more decisions are done in turn, within the cache."""
 
 
+Saved = tuple[Tensor, Tensor, Tensor]
+"""x, the slopes h of its kernel row, and the form's own inner product."""
+
+
 class _Side:
     """kx between new decisions and the training decisions, and the chain rule back to the decisions."""
 
@@ -68,56 +72,20 @@ class _KernelRow(torch.autograd.Function):
         return ctx.side.backward(x, h, grad_k), None
 
 
-class _LowRankMoments(torch.autograd.Function):
+class _Moments(torch.autograd.Function):
+    """``NodePosterior.moments`` and ``pull_back`` for autograd."""
+
     @staticmethod
     def forward(ctx: Any, x: Tensor, at: NodePosterior) -> tuple[Tensor, Tensor]:
-        assert at.factors is not None
-        u, w, table = at.factors
-        k, h = at.side.forward(x)
-        mean = torch.addmm(at.offset, (k * at.alpha) @ w.mT, u.mT)
-        f = k[:, None, :] * w  # B × r × t
-        g = (f.reshape(-1, f.shape[2]) @ at.precision).view_as(f)  # F K⁻¹
-        quadratic = torch.bmm(g, f.mT)  # G, B × r × r
-        variance = 1 - quadratic[:, at.rows, at.columns] @ table.mT
+        mean, variance, saved = at.moments(x)
         ctx.at = at
-        ctx.save_for_backward(x, h, g)
+        ctx.save_for_backward(*saved)
         return mean, variance
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Tensor, None]:
-        x, h, g = ctx.saved_tensors
-        at = ctx.at
-        u, w, table = at.factors
-        packed = -(grad_variance @ table)
-        s = x.new_zeros(len(x), w.shape[0], w.shape[0])
-        s[:, at.rows, at.columns] = packed
-        s = s + s.mT
-        grad_k = (torch.bmm(s, g) * w).sum(1) + ((grad_mean @ u) @ w) * at.alpha
-        return at.side.backward(x, h, grad_k), None
-
-
-class _DenseMoments(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, at: NodePosterior) -> tuple[Tensor, Tensor]:
-        k, h = at.side.forward(x)
-        mean = torch.addmm(at.offset, k * at.alpha, at.kc.mT)
-        # S_mj = Σ_i Kc_mi k_i K⁻¹_ij Kc_mj (B × M × t): var = 1 - S k, and ∂var/∂k = -2 S
-        s = torch.bmm(at.kc.expand(len(x), -1, -1), k[:, :, None] * at.precision)
-        s *= at.kc
-        variance = 1 - torch.bmm(s, k[:, :, None])[:, :, 0]
-        ctx.at = at
-        ctx.save_for_backward(x, h, s)
-        return mean, variance
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Tensor, None]:
-        x, h, s = ctx.saved_tensors
-        at = ctx.at
-        grad_k = (grad_mean @ at.kc) * at.alpha
-        grad_k -= 2 * torch.bmm(grad_variance[:, None, :], s)[:, 0, :]
-        return at.side.backward(x, h, grad_k), None
+        return ctx.at.pull_back(ctx.saved_tensors, grad_mean, grad_variance), None
 
 
 class NodePosterior:
@@ -155,9 +123,38 @@ class NodePosterior:
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the standardised outcome at x × nodes; differentiable once in x."""
-        form = _LowRankMoments if self.factors is not None else _DenseMoments
-        mean, variance = form.apply(x, self)  # type: ignore[no-untyped-call]
+        mean, variance = _Moments.apply(x, self)  # type: ignore[no-untyped-call]
         return mean, variance
+
+    def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Saved]:
+        """Mean, variance, and what ``pull_back`` needs."""
+        k, h = self.side.forward(x)
+        if self.factors is None:
+            mean = torch.addmm(self.offset, k * self.alpha, self.kc.mT)
+            # S_mj = Σ_i Kc_mi k_i K⁻¹_ij Kc_mj (B × M × t): var = 1 - S k, and ∂var/∂k = -2 S
+            s = torch.bmm(self.kc.expand(len(x), -1, -1), k[:, :, None] * self.precision)
+            s *= self.kc
+            return mean, 1 - torch.bmm(s, k[:, :, None])[:, :, 0], (x, h, s)
+        u, w, table = self.factors
+        mean = torch.addmm(self.offset, (k * self.alpha) @ w.mT, u.mT)
+        f = k[:, None, :] * w  # B × r × t
+        g = (f.reshape(-1, f.shape[2]) @ self.precision).view_as(f)  # F K⁻¹
+        quadratic = torch.bmm(g, f.mT)  # G, B × r × r
+        return mean, 1 - quadratic[:, self.rows, self.columns] @ table.mT, (x, h, g)
+
+    def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
+        """∂/∂x from ∂/∂mean and ∂/∂variance, B × M each → B × Dx."""
+        x, h, inner = saved
+        if self.factors is None:
+            grad_k = (grad_mean @ self.kc) * self.alpha
+            grad_k -= 2 * torch.bmm(grad_variance[:, None, :], inner)[:, 0, :]
+            return self.side.backward(x, h, grad_k)
+        u, w, table = self.factors
+        s = x.new_zeros(len(x), w.shape[0], w.shape[0])
+        s[:, self.rows, self.columns] = -(grad_variance @ table)
+        s = s + s.mT
+        grad_k = (torch.bmm(s, inner) * w).sum(1) + ((grad_mean @ u) @ w) * self.alpha
+        return self.side.backward(x, h, grad_k)
 
 
 class ExpectationPosterior:

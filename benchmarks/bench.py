@@ -1,0 +1,216 @@
+"""windage beside the plain BoTorch + CVXPY way: one table, one process, one thread.
+
+    make bench            # python benchmarks/bench.py: everything; an hour and more, the plain way is slow
+    make bench-check      # the rows that have a bar in benchmarks/bars.json; fails where a ratio is below it
+
+For each method, number of observations t and number of contexts Dc: seconds for the fit, for maximising the
+acquisition and for the whole ask; the ratio of the plain way's; peak memory; and the value of the acquisition
+that each found, both judged by the plain function on one fitted model. Settings are the paper's on both sides
+(M = 1,024, 1,024 raw samples, 50 restarts). Medians of repeated asks, windage's before and after the plain.
+Where the plain way would take longer than --patience seconds it is measured with a tenth of the raw samples
+and restarts, and its climb counts ten times; such rows are marked "1/10".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.table import Table
+
+import windage
+from windage.bench import plain, problems, study
+from windage.bench.run import made_by
+from windage.maximize import maximize
+from windage.methods import METHODS, Settings, Situation
+
+HERE = Path(__file__).parent
+PROBLEMS = {1: "ackley", 2: "branin", 4: "ackley-4"}
+TENTH = 10
+COLUMNS = ("fit", "maximise", "ask")
+
+
+def timed(function: Callable[[], Any]) -> tuple[float, Any]:
+    """Seconds, and the result."""
+    start = time.perf_counter()
+    result = function()
+    return time.perf_counter() - start, result
+
+
+def saved_study(dc: int, observations: int, method: str, seed: int) -> dict[str, Any]:
+    """A study of so many observations, the last of them of the method itself: its fit is a warm start."""
+    problem = problems.get(PROBLEMS[dc])
+    base = study.play(problem, "gp-ucb", observations - 1, seed)
+    return study.play(problem, method, 1, seed + 1, {**base.to_dict(), "method": method}).to_dict()
+
+
+def fast_ask(saved: dict[str, Any], method: str) -> dict[str, float]:
+    """Seconds of windage's fit, of the rest of the ask, and of both."""
+    optimizer = windage.Optimizer.from_dict(saved)
+    fit, _ = timed(lambda: optimizer._model(METHODS[method].uses_context, keep=True))
+    rest, _ = timed(optimizer.ask)
+    return {"fit": fit, "maximise": rest, "ask": fit + rest}
+
+
+def compare(
+    dc: int, observations: int, method: str, repeats: int, patience: float, seed: int
+) -> dict[str, Any]:
+    """One row of the table."""
+    saved = saved_study(dc, observations, method, seed)
+    settings = Settings()
+    fast_ask(saved, method)  # warm up
+    mine = [fast_ask(saved, method) for _ in range(repeats)]
+    evidence = study.evidence(windage.Optimizer.from_dict(saved))
+    data = evidence.training(METHODS[method].uses_context)
+    fit, model = timed(lambda: plain.fit(data.x, data.c, data.y))
+    same = plain.mirrored(data, model)
+    situation = Situation(same, evidence.law_contexts, evidence.kde, settings, seed)
+    fast = METHODS[method].build(situation)
+    slow = plain.twin(fast, model)
+    dx = data.x.shape[1]
+
+    def climb(share: int) -> tuple[float, tuple[torch.Tensor, float]]:
+        return timed(
+            lambda: plain.maximise(slow, dx, settings.raw_samples // share, settings.restarts // share)
+        )
+
+    tenth, (point, _) = climb(TENTH)
+    share = 1 if TENTH * tenth <= patience else TENTH
+    seconds = TENTH * tenth
+    if share == 1:
+        seconds, (point, _) = climb(1)
+    mine += [fast_ask(saved, method) for _ in range(repeats)]
+    found = maximize(fast, evidence.decisions.blocks, settings.raw_samples, settings.restarts, seed)
+    with torch.no_grad():
+        values = [float(slow(p[None, None])) for p in (found.point, point)]
+    fast_seconds = {key: statistics.median(row[key] for row in mine) for key in COLUMNS}
+    slow_seconds = {"fit": fit, "maximise": seconds, "ask": fit + seconds}
+    return {
+        "method": method,
+        "observations": observations,
+        "contexts": dc,
+        "seed": seed,
+        "windage_seconds": fast_seconds,
+        "plain_seconds": slow_seconds,
+        "plain_share": share,
+        "ratios": {key: slow_seconds[key] / fast_seconds[key] for key in COLUMNS},
+        "windage_value": values[0],
+        "plain_value": values[1],
+        "lost": max(0.0, (values[1] - values[0]) / max(abs(values[1]), 1e-12)),
+        "peak_megabytes": peak_memory(saved),
+    }
+
+
+def peak_memory(saved: dict[str, Any]) -> float:
+    """The largest memory of a process of its own that does one ask."""
+    code = (
+        "import json, resource, sys, torch; torch.set_num_threads(1); import windage\n"
+        "windage.Optimizer.from_dict(json.load(open(sys.argv[1]))).ask()\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "study.json"
+        path.write_text(json.dumps(saved))
+        command = [sys.executable, "-c", code, str(path)]
+        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def show(rows: list[dict[str, Any]]) -> None:
+    """The one table."""
+    table = Table(
+        "method", "t", "Dc", "windage: fit", "maximise", "ask", "plain: fit", "maximise", "ask",
+        "ratio: fit", "ask", "lost", "peak MB",
+        title="One ask, seconds, one thread; M = 1,024, 1,024 raw samples, 50 restarts on both sides",
+    )  # fmt: skip
+    for row in rows:
+        mine, theirs = row["windage_seconds"], row["plain_seconds"]
+        mark = "" if row["plain_share"] == 1 else f" (1/{row['plain_share']})"
+        table.add_row(
+            row["method"],
+            str(row["observations"]),
+            str(row["contexts"]),
+            *(f"{mine[key]:.3f}" for key in COLUMNS),
+            f"{theirs['fit']:.2f}",
+            f"{theirs['maximise']:.1f}{mark}",
+            f"{theirs['ask']:.1f}",
+            f"{row['ratios']['fit']:.0f}",
+            f"{row['ratios']['ask']:.0f}",
+            f"{row['lost']:.0e}" if row["lost"] else "0",
+            f"{row['peak_megabytes']:.0f}",
+        )
+    Console(width=160).print(table)
+
+
+def failures(rows: list[dict[str, Any]], bars: list[dict[str, Any]]) -> list[str]:
+    """The rows below their bar, in words."""
+    found = []
+    for bar in bars:
+        key = (bar["method"], bar["observations"], bar["contexts"])
+        mine = [r for r in rows if (r["method"], r["observations"], r["contexts"]) == key]
+        for row in mine:
+            for name in COLUMNS:
+                if name in bar and row["ratios"][name] < bar[name]:
+                    found.append(f"{key}: {name} ratio {row['ratios'][name]:.1f} is below {bar[name]}")
+            if row["plain_share"] == 1 and row["lost"] > bar.get("lost", 1e-6):
+                found.append(f"{key}: the value found is {row['lost']:.1e} below the plain way's")
+            if row["peak_megabytes"] > bar.get("megabytes", 1000):
+                found.append(f"{key}: {row['peak_megabytes']:.0f} MB")
+    return found
+
+
+def main() -> None:
+    """Measure, print, keep, and check."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--observations", nargs="+", type=int, default=[20, 100, 300])
+    parser.add_argument("--contexts", nargs="+", type=int, default=[1, 2, 4], choices=list(PROBLEMS))
+    parser.add_argument(
+        "--repeats", type=int, default=3, help="asks of windage before and after; medians count"
+    )
+    parser.add_argument("--patience", type=float, default=120, help="seconds for a whole plain climb")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--check", action="store_true", help="only the rows with a bar; fail below it")
+    parser.add_argument("--out", type=Path, default=Path("results/bench"), help="where the JSON is kept")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    bars = json.loads((HERE / "bars.json").read_text())
+    cases = [
+        (dc, t, method)
+        for dc in arguments.contexts
+        for t in arguments.observations
+        for method in arguments.methods
+    ]
+    if arguments.check:
+        wanted = {(bar["contexts"], bar["observations"], bar["method"]) for bar in bars}
+        cases = [case for case in cases if case in wanted]
+    console = Console(stderr=True)
+    rows = []
+    for i, (dc, t, method) in enumerate(cases):
+        console.print(f"{i + 1} of {len(cases)}: {method}, t = {t}, Dc = {dc}", highlight=False)
+        rows.append(compare(dc, t, method, arguments.repeats, arguments.patience, arguments.seed))
+    show(rows)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    path = arguments.out / time.strftime("%Y-%m-%dT%H%M%S.json")
+    path.write_text(json.dumps({"made_by": made_by(), "rows": rows}, indent=1))
+    print(f"kept in {path}")
+    below = failures(rows, bars)
+    for line in below:
+        print(line)
+    if arguments.check and below:
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()
