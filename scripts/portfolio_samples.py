@@ -95,11 +95,15 @@ def simulate(unit: np.ndarray) -> float:
 
 def finished(path: Path) -> int:
     """The number of whole rows in the file; a torn last one is cut off."""
-    if not path.exists():
-        path.write_text(",".join([*RANGES, VALUE]) + "\n")
-    whole = [line for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
-    path.write_text("".join(whole))
-    return len(whole) - 1
+    content = path.read_bytes() if path.exists() else b""
+    whole = content[: content.rfind(b"\n") + 1]
+    if not whole:
+        whole = (",".join([*RANGES, VALUE]) + "\n").encode()
+        path.write_bytes(whole)
+    elif len(whole) < len(content):
+        with path.open("r+b") as file:
+            file.truncate(len(whole))
+    return whole.count(b"\n") - 1
 
 
 def main() -> None:

@@ -57,6 +57,8 @@ def test_tables_and_figures_of_the_smoke_suite(smoke):
     out = smoke
     shown = CliRunner().invoke(cli.app, ["bench", "tables", str(out)])
     assert shown.exit_code == 0, shown.exception
+    records = json.loads(CliRunner().invoke(cli.app, ["bench", "tables", str(out), "--json"]).stdout)
+    assert len(records["regret"]) == len(METHODS) * len(problems.PROBLEMS)
     for name in ("regret", "reward", "seconds"):
         text = (out / "tables" / f"{name}.md").read_text()
         assert all(method in text for method in METHODS)
@@ -103,6 +105,18 @@ def test_a_table_has_means_errors_the_best_and_its_ties():
     assert rows[0]["problem"] == "p"
     assert float(rows[0]["mean"]) == pytest.approx(4.0)
     assert rows[0]["mark"] == "best"
+
+
+def test_a_method_with_fewer_seeds_is_neither_best_nor_a_tie():
+    table = made_up()
+    partial = table[~((table["method"] == "b") & (table["seed"] > 0))]
+    (_, cells), _ = tables.sheets(partial)[0].rows
+    assert [cell.mark for cell in cells] == ["best", "", "", ""]
+    assert cells[1].text == "3.20 (1 of 3 seeds)"
+
+
+def test_a_mean_of_zero_is_short():
+    assert tables.spread([0.0, 0.0]).text == "0.00 ± 0.00"
 
 
 def test_one_seed_has_no_error_and_no_ties():

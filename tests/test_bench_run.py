@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -89,7 +90,7 @@ def test_the_manifest_says_what_was_run_by_what(whole):
     assert len(manifest["runs"]) == 8
     assert all(0 < entry["seconds_per_ask"] < 60 for entry in manifest["runs"])
     assert not list(whole.rglob("*.jsonl"))
-    assert not list(whole.rglob("*.lock"))
+    assert not [p for p in whole.rglob("*") if p.suffix in (".lock", ".part")]
 
 
 def test_killed_again_and_again_it_equals_the_uninterrupted_one(whole, tmp_path):
@@ -118,13 +119,22 @@ def stored(out):
     return 14 * len(done) + sum(p.read_bytes().count(b"\n") for p in out.glob("runs/*/*/*.jsonl"))
 
 
-def test_finished_runs_are_skipped_and_more_can_be_added(whole):
-    files = {p: p.stat().st_mtime_ns for p in whole.rglob("*.parquet")}
-    again = bench("run", *SMALL, "--out", whole)
+def test_finished_runs_are_skipped_and_more_can_be_added(whole, tmp_path):
+    out = tmp_path / "copy"
+    shutil.copytree(whole, out)
+    files = {p: p.read_bytes() for p in out.rglob("*.parquet")}
+    again = bench("run", *SMALL, "--out", out, "--json")
     assert again.returncode == 0
     assert "0 runs finished" in again.stderr
-    assert "8 were there already" in again.stderr
-    assert files == {p: p.stat().st_mtime_ns for p in whole.rglob("*.parquet")}
+    assert json.loads(again.stdout) == {"finished": 0, "skipped": 8, "failed": []}
+    plugin = tmp_path / "plugin.py"
+    plugin.write_text(PLUGIN.format(flag=str(tmp_path / "none")))
+    more = ["--problems", "newsvendor,mine", "--methods", "gp-ucb,my-method", "--plugin", plugin]
+    result = bench("run", *more, "--seeds", "7-9", "--budget", "14", "--out", out)
+    assert result.returncode == 0, result.stderr
+    assert "10 runs finished" in result.stderr
+    assert "2 were there already" in result.stderr
+    assert all(p.read_bytes() == content for p, content in files.items())
 
 
 @pytest.mark.parametrize(
@@ -219,7 +229,28 @@ def test_a_failing_run_is_recorded_and_the_others_go_on(tmp_path):
     mine = table[table["problem"] == "mine"]
     assert mine["regret"].min() >= 0
     assert problems.get("mine").optimum.decision == pytest.approx([0.5], abs=1e-3)
-    del problems.PROBLEMS["mine"], windage.methods.METHODS["my-method"]
+    with pytest.raises(ConfigurationError, match="there is a problem 'mine' already"):
+        problems.register(problems.get("mine"))
+    plugin.write_text(plugin.read_text() + "\n# changed\n")
+    changed = bench("tables", out, "--plugin", plugin)
+    assert changed.returncode == 2
+    assert "give the same --portfolio-data and --plugin" in changed.stderr
+    refused = bench(*arguments)
+    assert refused.returncode == 2
+    assert "another plugin" in refused.stderr
+    forgotten = bench("tables", out)
+    assert forgotten.returncode == 2
+    assert "is of a plugin: give it again with --plugin" in forgotten.stderr
+    forget(plugin, "mine", "my-method")
+
+
+def forget(plugin, problem, method):
+    """This process has never heard of the plugin."""
+    problems.PROBLEMS.pop(problem, None)
+    windage.methods.METHODS.pop(method, None)
+    configuration._loaded.pop(str(plugin), None)
+    for key in (("problem", problem), ("method", method)):
+        configuration._origins.pop(key, None)
 
 
 def test_a_killed_worker_costs_nothing(tmp_path, whole):
@@ -230,12 +261,74 @@ def test_a_killed_worker_costs_nothing(tmp_path, whole):
     while stored(out) < 10:
         assert process.poll() is None
         time.sleep(0.02)
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    workers = [int(c) for c in children if b"loky" in Path(f"/proc/{c}/cmdline").read_bytes()]
-    os.kill(workers[-1], signal.SIGKILL)
+    os.kill(children(process.pid)[-1], signal.SIGKILL)
     _, errors = process.communicate(timeout=120)
     assert process.returncode == 0, errors
     assert comparable(out).equals(comparable(whole))
+
+
+POISON = """
+import os
+from dataclasses import replace
+from windage.bench import problems
+
+def f(x, c):
+    if x.ndim == 2 and c[0, 0] > 0.1:
+        os._exit(1)
+    return -(x[..., 0] - c[..., 0]) ** 2
+
+problems.register(replace(problems.get("newsvendor"), name="poison", function=f))
+"""
+
+
+def test_a_run_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path):
+    plugin = tmp_path / "poison.py"
+    plugin.write_text(POISON)
+    out = tmp_path / "results"
+    arguments = [
+        "--plugin",
+        plugin,
+        "--problems",
+        "poison,newsvendor",
+        "--methods",
+        "gp-ucb",
+        "--budget",
+        "6",
+    ]
+    for jobs in ("2", "1"):
+        result = bench("run", *arguments, "--seeds", "1-2", "--jobs", jobs, "--out", out)
+        assert result.returncode == 1, result.stderr
+        assert "failed: poison gp-ucb 1: its process was killed" in result.stderr
+        assert "Traceback" not in result.stderr
+    assert len(list(out.glob("runs/newsvendor/gp-ucb/*.scores.parquet"))) == 2
+
+
+def test_no_worker_outlives_its_command(tmp_path):
+    out = tmp_path / "results"
+    process = subprocess.Popen(command("run", *SMALL, "--jobs", 2, "--out", out), stderr=subprocess.DEVNULL)
+    while stored(out) < 5:
+        assert process.poll() is None
+        time.sleep(0.02)
+    workers = children(process.pid)
+    assert len(workers) >= 2
+    process.kill()
+    process.wait()
+    deadline = time.monotonic() + 30
+    while any(working(worker) for worker in workers):
+        assert time.monotonic() < deadline, "a worker goes on without its command"
+        time.sleep(0.1)
+
+
+def children(pid):
+    found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(c) for c in found if b"popen_loky" in Path(f"/proc/{c}/cmdline").read_bytes()]
+
+
+def working(pid):
+    try:
+        return b"popen_loky" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def test_a_dask_cluster_does_the_same_though_a_worker_is_killed(tmp_path, whole):
@@ -257,6 +350,37 @@ def test_a_dask_cluster_does_the_same_though_a_worker_is_killed(tmp_path, whole)
     assert process.returncode == 0, errors
     assert "8 runs finished" in errors
     assert comparable(out).equals(comparable(whole))
+
+
+def test_a_cluster_that_goes_away_is_one_line_and_loses_nothing(tmp_path):
+    port = 20_000 + os.getpid() % 20_000
+    address = f"tcp://127.0.0.1:{port}"
+    dask = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", str(port), "--no-dashboard"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    scheduler = subprocess.Popen([*dask, "--host", "127.0.0.1"], **quiet)
+    spec = [sys.executable, "-m", "distributed.cli.dask_spec", address, "--spec"]
+    worker_of = {"cls": "dask.distributed.Worker", "opts": {"nthreads": 1}}
+    worker = subprocess.Popen([*spec, json.dumps(worker_of)], **quiet)
+    out = tmp_path / "results"
+    try:
+        arguments = ["--backend", "dask", "--scheduler", address, "--out", out]
+        deadline = time.monotonic() + 60
+        while True:  # until both are up
+            process = subprocess.Popen(command("run", *SMALL, *arguments), stderr=subprocess.PIPE, text=True)
+            while process.poll() is None and stored(out) < 5:
+                time.sleep(0.05)
+            if process.poll() is None:
+                break
+            assert time.monotonic() < deadline, process.stderr.read()
+        scheduler.kill()
+        _, errors = process.communicate(timeout=60)
+    finally:
+        for started in (scheduler, worker):
+            started.kill()
+            started.wait()
+    assert process.returncode == 2, errors
+    assert "windage: the Dask cluster went away" in errors
+    assert "Traceback" not in errors
 
 
 def test_a_full_disk_stops_with_one_line_and_loses_nothing_finished(tmp_path):
@@ -288,7 +412,8 @@ def test_bad_input_is_one_line(tmp_path):
     (tmp_path / "full" / "thesis.tex").write_text("x")
     (tmp_path / "broken.py").write_text("1 / 0\n")
     (tmp_path / "odd").mkdir()
-    (tmp_path / "odd" / "manifest.json").write_text("{}")
+    (tmp_path / "odd" / "manifest.json").write_text('{"configuration": {}}')
+    (tmp_path / "exit.py").write_text("import sys\nsys.exit(0)\n")
     out = ["--out", str(tmp_path / "new")]
     cases = [
         ([*out, "--problems", "akley"], "the problems are ackley"),
@@ -300,6 +425,12 @@ def test_bad_input_is_one_line(tmp_path):
         ([*out, "--set", "initail=5"], "Did you mean 'initial'"),
         ([*out, "--set", "seed=5"], "each run sets it by itself"),
         ([*out, "--set", "restarts=0"], "restarts"),
+        ([*out, "--set", "initial=0"], "at least 1"),
+        ([*out, "--set", "initial=3", "--set", "initial=4"], "twice"),
+        ([*out, "--seeds", "1-99999999"], "more than 10,000 seeds"),
+        ([*out, "--seeds", "1" * 40], "nine digits"),
+        ([*out, "--methods", ","], "empty"),
+        ([*out, "--plugin", str(tmp_path / "exit.py")], "SystemExit"),
         ([*out, "--budget", "0"], "budget"),
         ([*out, "--noise", "-1"], "noise"),
         ([*out, "--backend", "slurm"], "processes or dask"),
@@ -359,17 +490,22 @@ def test_results_with_another_table_need_it_again(tmp_path):
     path = str(tmp_path / "samples.csv")
     table.to_csv(path, index=False)
     out = tmp_path / "results"
-    tasks = configuration.plan(
-        out,
-        problem_names=["portfolio-uniform"],
-        method_names=["gp-ucb"],
-        budget=2,
-        seeds=[1],
-        portfolio_data=path,
-    )
-    assert runner.run_all(tasks, Silent()).finished == 1
-    with pytest.raises(ConfigurationError, match="give it again with --portfolio-data"):
+
+    def planned(data):
+        return configuration.plan(
+            out,
+            problem_names=["portfolio-uniform"],
+            method_names=["gp-ucb"],
+            budget=2,
+            seeds=[1],
+            sources=configuration.Sources.of(data, ()),
+        )
+
+    assert runner.run_all(planned(path), Silent()).finished == 1
+    with pytest.raises(ConfigurationError, match="give the same --portfolio-data"):
         windage.bench.load(out)
+    with pytest.raises(ConfigurationError, match="another table of samples"):
+        runner.run_all(planned(None), Silent())
     found = windage.bench.load(out, portfolio_data=path)
     problem = problems.get("portfolio-uniform", portfolio_data=path)
     x = found[list(problem.decisions)].to_numpy()
@@ -392,3 +528,38 @@ def test_the_example_of_an_own_problem_and_method(tmp_path):
     shown = bench("tables", out, "--plugin", plugin)
     assert shown.returncode == 0, shown.stderr
     assert "careful" in (out / "tables" / "regret.md").read_text()
+
+
+def test_a_folder_whose_first_manifest_was_torn_can_be_used(tmp_path):
+    (tmp_path / "manifest.json.123.part").write_text("{")
+    job = task(tmp_path, budget=2)
+    assert runner.run_all([job], Silent()).finished == 1
+
+
+def test_damaged_files_are_named(tmp_path):
+    job = task(tmp_path, budget=2)
+    assert runner.run_all([job], Silent()).finished == 1
+    steps.with_ending(job.path, steps.FAILED).write_text("{broken")
+    runner.write_manifest(tmp_path, job.configuration)
+    assert "cannot be read" in runner.read_manifest(tmp_path)["failed"][0]["error"]
+    path = steps.with_ending(job.path, steps.RUN)
+    pandas.DataFrame({"a": [1]}).to_parquet(path)
+    for content in (None, b"PAR1"):
+        if content is not None:
+            path.write_bytes(content)
+        with pytest.raises(WindageError, match=r"3.parquet cannot be read.*Delete it"):
+            runner.run_all([job], Silent())
+        with pytest.raises(WindageError, match=r"3.parquet cannot be read"):
+            windage.bench.load(tmp_path)
+
+
+def test_resuming_with_noise_is_bit_for_bit(tmp_path):
+    job, other = (task(tmp_path / name, noise=0.3) for name in "ab")
+    assert run.execute(other).error is None
+    run._run(job, job.find_problem())
+    lines = steps.with_ending(job.path, steps.STEPS).read_bytes().splitlines(keepends=True)
+    steps.with_ending(job.path, steps.RUN).unlink()
+    steps.with_ending(job.path, steps.STEPS).write_bytes(b"".join(lines[:4]))
+    assert run.execute(job).error is None
+    both = [steps.read_table(steps.with_ending(j.path, steps.RUN))[0] for j in (job, other)]
+    assert both[0].drop(columns="ask_seconds").equals(both[1].drop(columns="ask_seconds"))

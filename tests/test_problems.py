@@ -9,7 +9,7 @@ import pytest
 import torch
 from scipy import stats
 
-from windage import surrogate
+from windage import Categorical, Integer, Real, surrogate
 from windage.bench import cache, functions, laws, portfolio, problems
 from windage.errors import ConfigurationError, InputError
 
@@ -94,7 +94,7 @@ def test_quadrature_agrees_with_sobol_points(name, monkeypatch):
 
 def ackley_4_reference(x):
     """E f by other means: the bumps factorise over contexts, the bowl needs only the law of Σ z_c²."""
-    points, weights = laws._axis(stats.norm(0.5, 0.15), 2048)
+    points, weights = laws._axis(stats.norm(0.5, 0.15), 0, 1, 2048)
     z = 65.536 * points - 32.768
     bump = weights @ np.exp(np.cos(2 * math.pi * z) / 6)
     w = 65.536 * np.asarray(x) - 32.768
@@ -213,10 +213,22 @@ def test_wrong_tables_are_refused(tmp_path):
     (tmp_path / "j.parquet").write_bytes(b"not parquet")
     write_csv(tmp_path / "k.csv", [["a"] * 6] * 30)
     cases += [(tmp_path / "f.npz", "no array c"), (tmp_path / "g.npz", "not t × 3")]
-    cases += [(tmp_path / n, "samples") for n in ("h.csv", "i.npz", "j.parquet", "k.csv")]
+    (tmp_path / "l.npz").write_bytes((tmp_path / "g.npz").read_bytes()[:200])
+    (tmp_path / "m.csv").write_text(",".join(portfolio.COLUMNS) + "\n1,2,3\n")
+    (tmp_path / "n.csv").write_text(",".join(portfolio.COLUMNS) + "\n")
+    cases += [(tmp_path / n, "cannot be read") for n in ("h.csv", "i.npz", "j.parquet", "l.npz")]
+    cases += [(tmp_path / "k.csv", "row 1, column risk_aversion"), (tmp_path / "m.csv", "3 entries in row 1")]
+    cases += [(tmp_path / "n.csv", "0 rows")]
     for path, words in cases:
-        with pytest.raises(InputError, match=words):
+        with pytest.raises(InputError, match=words) as caught:
             portfolio.read(path)
+        assert "\n" not in str(caught.value)
+    excel = tmp_path / "excel.csv"
+    excel.write_text(
+        '"' + '","'.join(portfolio.COLUMNS) + '"\n' + "\n".join(",".join(map(str, r)) for r in good)
+    )
+    excel.write_bytes(b"\xef\xbb\xbf" + excel.read_bytes())
+    assert len(portfolio.read(excel).y) == len(good)
 
 
 def test_unknown_problems_and_wrong_noise():
@@ -243,11 +255,9 @@ def test_laws_sample_what_their_density_says():
     for point in (0.1, 0.25, 0.5, 0.8, 1.0):
         assert np.mean(draws <= point) == pytest.approx(law.cdf(point), abs=0.01)
     assert law.cdf(0.7) + law.sf(0.7) == pytest.approx(1)
-    clipped = laws.ClippedLaw((law,))
-    rng = np.random.default_rng
-    raw, kept = clipped.sample(5000, rng(2), clip=False), clipped.sample(5000, rng(2))
-    assert raw.max() > 1
-    assert np.array_equal(np.clip(raw, 0, 1), kept)
+    kept = laws.ClippedLaw((law,)).sample(5000, np.random.default_rng(2))
+    assert kept.max() == 1
+    assert draws.max() > 1
     for name in NAMES:
         points, weights = problems.get(name).law.nodes(laws.SCAN)
         assert weights.sum() == pytest.approx(1)
@@ -264,6 +274,8 @@ def test_an_optimum_is_kept_and_follows_its_problem(tmp_path, monkeypatch):
     assert saved["value"] == value
     file.write_text(json.dumps({**saved, "value": 99.0}))
     assert replace(first).optimum.value == 99.0  # it was read
+    file.write_text("{}")
+    assert replace(first).optimum.value == value
     file.write_text("{broken")
     assert replace(first).optimum.value == value  # it was computed anew
     other = replace(first, function=lambda x, c: functions.newsvendor(x, c) + 1)
@@ -271,3 +283,60 @@ def test_an_optimum_is_kept_and_follows_its_problem(tmp_path, monkeypatch):
     monkeypatch.setenv("WINDAGE_CACHE", str(file / "under-a-file"))
     assert replace(first).optimum.value == value
     assert cache.folder() == file / "under-a-file"
+
+
+def test_narrow_laws_get_more_panels():
+    for deviation in (0.01, 0.003):
+        law = laws.ClippedLaw((stats.norm(0.33, deviation),) * 2)
+        points, weights = law.nodes()
+        spread = weights @ (points - 0.33) ** 2 / deviation**2
+        assert spread == pytest.approx([1, 1], rel=1e-3)
+
+
+def own(**changes):
+    """A problem of one's own on its own scale, with an integer."""
+    given = {
+        "name": "own",
+        "summary": "",
+        "decisions": {"boxes": Integer(0, 12), "price": Real(1, 5)},
+        "contexts": {"demand": Real(0, 40)},
+        "law": laws.ClippedLaw((stats.norm(20, 5),), bounds=[(0, 40)]),
+        "function": lambda x, c: (
+            x[..., 1] * np.minimum(4 * x[..., 0], c[..., 0] * (6 - x[..., 1])) - 5 * x[..., 0]
+        ),
+    }
+    return problems.Problem(**{**given, **changes})
+
+
+def test_a_problem_on_its_own_scale_with_integers():
+    problem = own()
+    draws = problem.sample_contexts(1000, np.random.default_rng(0))
+    assert 15 < draws.mean() < 25
+    best = problem.optimum
+    boxes, prices = np.meshgrid(np.arange(13), np.linspace(1, 5, 401), indexing="ij")
+    brute = problem.expected(np.column_stack([boxes.ravel(), prices.ravel()]))
+    assert best.decision[0] == round(best.decision[0])
+    assert best.value >= brute.max() - 1e-9
+    assert best.value == pytest.approx(brute.max(), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"name": "a/b"}, "letters, digits"),
+        ({"decisions": {"seed": Real(0, 1)}}, "column of the results"),
+        ({"decisions": {"kind": Categorical(["a", "b"])}}, "not Categorical"),
+        ({"contexts": {"demand": Real(0, 1)}}, "must agree"),
+        ({"contexts": {"demand": Real()}}, "must agree"),
+        ({"contexts": {"a": Real(0, 40), "b": Real(0, 40)}}, "must agree"),
+        ({"law": laws.ClippedLaw((stats.poisson(3),), bounds=[(0, 40)])}, "pdf"),
+        ({"function": lambda x, c: x[:, 0] - c[:, 0]}, "broadcast"),
+        ({"function": lambda x, c: 1 / 0}, "ZeroDivisionError"),
+        ({"name": "ackley"}, "already"),
+    ],
+)
+def test_a_wrong_problem_is_refused_before_it_runs(changes, words):
+    with pytest.raises(ConfigurationError, match=words) as caught:
+        problems.register(own(**changes))
+    assert "\n" not in str(caught.value)
+    assert "own" not in problems.PROBLEMS

@@ -258,6 +258,8 @@ METHODS: dict[str, Method] = {
 
 def register(method: Method) -> None:
     """Make a method of your own known by its name."""
+    if method.name in METHODS:
+        raise ConfigurationError(f"there is a method {method.name!r} already: give yours another name.")
     METHODS[method.name] = method
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,11 +24,11 @@ def folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "windage"
 
 
-def cached(key: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The JSON values of ``compute()``; ``key`` must name all that they depend on (a digest)."""
+def cached(key: str, compute: Callable[[], dict[str, Any]], names: Sequence[str]) -> dict[str, Any]:
+    """The JSON values of ``compute()``, of these names; ``key`` tells all that they depend on (a digest)."""
     with suppress(OSError, ValueError, RuntimeError):
         found = json.loads((folder() / f"{key}.json").read_text())
-        if isinstance(found, dict):
+        if isinstance(found, dict) and all(name in found for name in names):
             return found
     result = compute()
     with suppress(OSError, RuntimeError):

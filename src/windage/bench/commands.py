@@ -13,6 +13,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from windage.errors import ConfigurationError
+
 if TYPE_CHECKING:
     from windage.bench.run import Result
     from windage.bench.runner import Progress
@@ -30,8 +32,19 @@ Results = Annotated[Path, typer.Argument(help="A folder that `windage bench run`
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
 
 
+Out = Annotated[
+    Path | None, typer.Option("--out", help="The folder to write to (within RESULTS unless given).")
+]
+
+
 def _names(given: str | None) -> list[str]:
-    return [name.strip() for name in (given or "").split(",") if name.strip()]
+    """Names with commas; none where the option was left out."""
+    if given is None:
+        return []
+    found = [name.strip() for name in given.split(",") if name.strip()]
+    if not found:
+        raise ConfigurationError("a list of names is empty: leave the option out for all of them.")
+    return found
 
 
 @app.command()
@@ -40,8 +53,8 @@ def run(
     suite: Annotated[str, typer.Option(help="paper, later or smoke.")] = "paper",
     problems: Annotated[str | None, typer.Option(help="Only these, with commas: ackley,branin.")] = None,
     methods: Annotated[str | None, typer.Option(help="Only these, with commas: sbo-kde,gp-ucb.")] = None,
-    budget: Annotated[int | None, typer.Option(help="Decisions a run. [default: the suite's]")] = None,
-    seeds: Annotated[str | None, typer.Option(help="100-104 or 1,2,5. [default: the suite's]")] = None,
+    budget: Annotated[int | None, typer.Option(help="Decisions a run (the suite's unless given).")] = None,
+    seeds: Annotated[str | None, typer.Option(help="100-104 or 1,2,5 (the suite's unless given).")] = None,
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A keyword of Optimizer, such as initial=5.")
     ] = None,
@@ -51,6 +64,7 @@ def run(
     scheduler: Annotated[str | None, typer.Option(help="The address of the Dask scheduler.")] = None,
     portfolio_data: PortfolioData = None,
     plugin: Plugins = None,
+    as_json: AsJson = False,
 ) -> None:
     """Run methods on problems. Can be stopped at any moment; the same command goes on from there.
 
@@ -58,7 +72,6 @@ def run(
     a run failed (its traceback is kept beside it, the others go on), 2 for a fault of the input.
     """
     from windage.bench import configuration, runner
-    from windage.errors import ConfigurationError
 
     if backend not in ("processes", "dask"):
         raise ConfigurationError(f"--backend is processes or dask, not {backend!r}.")
@@ -70,32 +83,31 @@ def run(
         _names(problems),
         _names(methods),
         budget,
-        configuration.parse_seeds(seeds) if seeds else (),
+        configuration.parse_seeds(seeds) if seeds is not None else (),
         configuration.parse_settings(settings or []),
         noise,
-        portfolio_data,
-        plugin or [],
+        configuration.Sources.of(portfolio_data, plugin or []),
     )
-    console = Console(stderr=True)
-    console.print(f"{len(tasks)} runs of {tasks[0].configuration.budget} decisions → {out}", highlight=False)
+    console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{len(tasks)} runs of {tasks[0].configuration.budget} decisions → {out}")
     start = time.monotonic()
     try:
         with _display(console) as display:
             summary = runner.run_all(tasks, display, jobs, backend, scheduler)
     except KeyboardInterrupt:
-        console.print("Stopped. Nothing is lost: the same command goes on from here.", highlight=False)
+        console.print("Stopped. Nothing is lost: the same command goes on from here.")
         raise typer.Exit(130) from None
     minutes = (time.monotonic() - start) / 60
     console.print(
         f"{summary.finished} runs finished in {minutes:.1f} min, {summary.skipped} were there already, "
-        f"{len(summary.failed)} failed.",
-        highlight=False,
+        f"{len(summary.failed)} failed."
     )
     for result in summary.failed:
-        console.print(f"failed: {result.name}: {result.error}", highlight=False, markup=False)
+        console.print(f"failed: {result.name}: {result.error}")
+    if as_json:
+        typer.echo(json.dumps(asdict(summary), indent=2))
     if summary.failed:
-        where = out / "runs"
-        console.print(f"The tracebacks are in {where} (*.failed.json).", highlight=False, soft_wrap=True)
+        console.print(f"The tracebacks are in {out / 'runs'} (*.failed.json).")
         raise typer.Exit(1)
 
 
@@ -104,14 +116,18 @@ def tables(
     results: Results,
     portfolio_data: PortfolioData = None,
     plugin: Plugins = None,
-    out: Annotated[Path | None, typer.Option(help="[default: RESULTS/tables]")] = None,
+    out: Out = None,
+    as_json: AsJson = False,
 ) -> None:
     """Final cumulative regret and reward, mean ± standard error: Markdown, CSV and LaTeX."""
     from windage.bench.results import load
     from windage.bench.tables import sheets
 
-    for sheet in sheets(load(results, portfolio_data, tuple(plugin or ()))):
-        _show(sheet, out or results / "tables")
+    made = sheets(load(results, portfolio_data, plugin or ()))
+    if as_json:
+        typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
+    for sheet in made:
+        _show(sheet, out or results / "tables", quiet=as_json)
 
 
 @app.command()
@@ -119,14 +135,15 @@ def figures(
     results: Results,
     portfolio_data: PortfolioData = None,
     plugin: Plugins = None,
-    out: Annotated[Path | None, typer.Option(help="[default: RESULTS/figures]")] = None,
+    out: Out = None,
+    as_json: AsJson = False,
 ) -> None:
     """The paper's Figure 1 (a) and (b) and the ackley-4 figure: PNG and PDF."""
     from windage.bench.figures import draw
     from windage.bench.results import load
 
-    for path in draw(load(results, portfolio_data, tuple(plugin or ())), out or results / "figures"):
-        typer.echo(path)
+    paths = [str(p) for p in draw(load(results, portfolio_data, plugin or ()), out or results / "figures")]
+    typer.echo(json.dumps(paths, indent=2) if as_json else "\n".join(paths))
 
 
 @app.command()
@@ -142,11 +159,15 @@ def runtime(
 ) -> None:
     """Table 1: seconds for 100 decisions on Ackley, beside the plain BoTorch + CVXPY way (minutes)."""
     from windage.bench import runtime as study
-    from windage.bench.configuration import PAPER_METHODS, parse_seeds
+    from windage.bench.configuration import PAPER_METHODS
     from windage.methods import get_method
 
-    names = [get_method(name).name for name in _names(methods) or PAPER_METHODS]
-    at = [n for n in parse_seeds(plain) if n > 0]
+    names = [get_method(name).name for name in dict.fromkeys(_names(methods) or PAPER_METHODS)]
+    if not all(part.strip().isdecimal() and int(part) <= budget for part in plain.split(",")):
+        raise ConfigurationError(
+            f"--plain takes numbers of observations up to the budget, such as 15,55,99; not {plain!r}."
+        )
+    at = sorted({int(part) for part in plain.split(",")} - {0})
     console = Console(stderr=True)
     with console.status("") as status:
         timings = [study.measure(name, budget, repeats, at, status.update) for name in names]
@@ -158,7 +179,7 @@ def runtime(
 @app.command()
 def density(
     repetitions: Annotated[int, typer.Option(min=1)] = 20,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=10**9)] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the table here too.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -182,7 +203,7 @@ def saa(
     problem: Annotated[str, typer.Option(help="One with one or two contexts.")] = "ackley",
     observations: Annotated[int, typer.Option(min=2, help="Of the study that is looked at.")] = 50,
     repetitions: Annotated[int, typer.Option(min=1, help="Sets of samples of each size.")] = 20,
-    seed: Annotated[int, typer.Option(min=0)] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=10**9)] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the table and a picture here too.")] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -210,10 +231,11 @@ def saa(
 def _show(sheet: Sheet, out: Path | None, quiet: bool = False) -> None:
     """A table in the terminal, and as files where they are wanted."""
     if not quiet:
-        table = Table(*sheet.head, title=sheet.title, title_justify="left", title_style="")
+        table = Table(*sheet.head)
         style = {"": "{}", "best": "[bold]{}[/bold]", "tie": "{} *"}
         for name, cells in sheet.rows:
             table.add_row(name, *(style[cell.mark].format(cell.text) for cell in cells))
+        typer.echo(sheet.title)
         Console().print(table)
     if out is not None:
         for path in sheet.write(out):
@@ -263,7 +285,7 @@ class _Bars:
     def finished(self, result: Result, state: Progress) -> None:
         """A failure stays visible."""
         if result.error is not None:
-            self.bars.console.print(f"failed: {result.name}: {result.error}", highlight=False, markup=False)
+            self.bars.console.print(f"failed: {result.name}: {result.error}")
         self.show(state)
 
 
@@ -288,10 +310,9 @@ class _Lines:
         """The line."""
         self.show(state)
         speed = (state.steps - self.first) / max(time.monotonic() - self.start, 1e-9)
-        left = (state.all_steps - state.steps) / speed if speed > 0 else float("inf")
-        time_left = f"{left / 60:.0f} min" if left >= 90 else f"{left:.0f} s"
+        left = (state.all_steps - state.steps) / speed if speed > 0 else 0.0
+        time_left = f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
         word = "failed" if result.error is not None else "done"
         self.console.print(
-            f"{word} {result.name} ({state.runs} of {state.all_runs}, about {time_left} left)",
-            highlight=False,
+            f"{word} {result.name} ({state.runs} of {state.all_runs}{time_left if speed > 0 else ''})"
         )

@@ -12,6 +12,7 @@ from typing import Any
 
 from windage import __version__
 from windage.bench import portfolio, problems
+from windage.bench.checks import file_name
 from windage.errors import ConfigurationError, near_match
 from windage.methods import METHODS, get_method
 
@@ -27,6 +28,7 @@ PAPER_PROBLEMS = (
 )
 PAPER_METHODS = ("gp-ucb", "stableopt", "drbo-mmd", "drbo-mmd-minimax", "sbo-kde", "drbo-kde")
 LATER_PROBLEMS = ("ackley@0.2", "branin@0.2", "hartmann@0.2", "hartmann-complicated", "newsvendor")
+MOST_SEEDS = 10_000
 FIXED = ("decisions", "contexts", "method", "direction", "seed", "budget")
 """Keywords of ``Optimizer`` that a run sets by itself."""
 
@@ -72,21 +74,52 @@ SUITES: Mapping[str, Suite] = {
 
 @dataclass(frozen=True)
 class Configuration:
-    """What the result of a run depends on, beside its problem, method and seed. Two of them never mix."""
+    """What every run of a folder has in common. Two configurations never mix."""
 
     budget: int
     settings: Mapping[str, Any]
     """Keywords of ``Optimizer``."""
     noise: float = 0.0
-    portfolio: str | None = None
-    """The digest of another table of samples."""
-    plugins: tuple[str, ...] = ()
-    """The digests of the plugin files."""
     version: str = __version__
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {**asdict(self), "settings": dict(self.settings), "plugins": list(self.plugins)}
+        return {**asdict(self), "settings": dict(self.settings)}
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Files beside the package that a problem or a method may come from."""
+
+    portfolio_data: str | None = None
+    plugins: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, portfolio_data: str | None, plugins: Sequence[str]) -> Sources:
+        """With absolute paths, for processes that work elsewhere."""
+        data = None if portfolio_data is None else str(Path(portfolio_data).resolve())
+        return cls(data, tuple(str(Path(path).resolve()) for path in plugins))
+
+    def load(self) -> None:
+        """Run the plugins."""
+        for path in self.plugins:
+            load_plugin(path)
+
+    def problem(self, name: str, noise: float = 0.0) -> problems.Problem:
+        """A problem that these files may define."""
+        self.load()
+        return problems.get(name, noise, self.portfolio_data)
+
+    def digests(self, problem: str, method: str) -> dict[str, str]:
+        """What the problem and the method depend on beside the version: empty for windage's own."""
+        found = {
+            "problem": _origins.get(("problem", problem), ""),
+            "method": _origins.get(("method", method), ""),
+        }
+        function = self.problem(problem).function
+        if isinstance(function, portfolio.Portfolio):
+            found["problem"] = function.digest
+        return found
 
 
 @dataclass(frozen=True)
@@ -99,8 +132,11 @@ class Task:
     configuration: Configuration
     folder: str
     """The output folder."""
-    portfolio_data: str | None = None
-    plugins: tuple[str, ...] = ()
+    sources: Sources
+    inputs: Mapping[str, str]
+    """The digests of what the problem and the method come from."""
+    parent: int | None = None
+    """The process without which this run shall not go on."""
 
     @property
     def name(self) -> str:
@@ -113,10 +149,11 @@ class Task:
         return Path(self.folder) / "runs" / self.problem / self.method / str(self.seed)
 
     def find_problem(self) -> problems.Problem:
-        """The problem, with the plugins loaded that may define it."""
-        for plugin in self.plugins:
-            load_plugin(plugin)
-        return problems.get(self.problem, self.configuration.noise, self.portfolio_data)
+        """The problem; refused if the file that it comes from is another one by now."""
+        problem = self.sources.problem(self.problem, self.configuration.noise)
+        if self.sources.digests(self.problem, self.method) != dict(self.inputs):
+            raise ConfigurationError("the plugin or the table of samples was changed while the runs went on.")
+        return problem
 
 
 def plan(
@@ -128,38 +165,39 @@ def plan(
     seeds: Sequence[int] = (),
     settings: Mapping[str, Any] | None = None,
     noise: float = 0.0,
-    portfolio_data: str | None = None,
-    plugins: Sequence[str] = (),
+    sources: Sources | None = None,
 ) -> list[Task]:
     """The runs of a suite with changes, all checked, or a ConfigurationError."""
     if suite not in SUITES:
         raise ConfigurationError(
             f"unknown suite {suite!r}; the suites are {', '.join(SUITES)}.{near_match(suite, SUITES)}"
         )
-    base = SUITES[suite]
-    digests = tuple(load_plugin(path) for path in plugins)
-    chosen = [problems.get(name, noise, portfolio_data) for name in problem_names or base.problems]
-    names = list(method_names or base.methods)
+    base, sources = SUITES[suite], sources or Sources()
+    sources.load()
+    names = list(dict.fromkeys(problem_names or base.problems))
+    methods = [get_method(name).name for name in dict.fromkeys(method_names or base.methods)]
+    for method in methods:
+        file_name(method, "method")
     keywords = {**base.settings, **(settings or {})}
     wrong = next((name for name in keywords if name in FIXED), None)
     if wrong is not None:
         raise ConfigurationError(f"{wrong!r} cannot be set with --set: each run sets it by itself.")
+    if keywords.get("initial") == 0:
+        raise ConfigurationError("initial must be at least 1 here: a run begins without history.")
     steps = base.budget if budget is None else budget
     if steps < 1:
         raise ConfigurationError(f"the budget must be at least 1, not {steps}.")
-    table = None if portfolio_data is None else portfolio.read(portfolio_data).digest
-    configuration = Configuration(steps, keywords, noise, table, digests)
-    for method in names:
-        get_method(method)
-    for problem in chosen:
-        new_optimizer(problem, names[0], 0, configuration)  # refuses a wrong setting before anything runs
-    data = None if portfolio_data is None else str(Path(portfolio_data).resolve())
-    files = tuple(str(Path(path).resolve()) for path in plugins)
+    if sources.portfolio_data is not None:
+        portfolio.read(sources.portfolio_data)
+    configuration = Configuration(steps, keywords, noise)
+    for name in names:  # refuses a wrong setting before anything runs
+        new_optimizer(sources.problem(name, noise), methods[0], 0, configuration)
+    inputs = {(name, method): sources.digests(name, method) for name in names for method in methods}
     return [
-        Task(name, method, seed, configuration, str(folder.resolve()), data, files)
+        Task(name, method, seed, configuration, str(folder.resolve()), sources, inputs[name, method])
         for seed in dict.fromkeys(seeds or base.seeds)  # an interrupted sweep has all problems of some seeds
-        for name in dict.fromkeys(problem.name for problem in chosen)
-        for method in dict.fromkeys(names)
+        for name in names
+        for method in methods
     ]
 
 
@@ -184,9 +222,13 @@ def parse_seeds(text: str) -> tuple[int, ...]:
         first, dash, last = part.strip().partition("-")
         if not first.isdecimal() or (dash and not last.isdecimal()):
             raise ConfigurationError(f"seeds are given as 100-104 or 1,2,5, not {text!r}.")
+        if len(first) > 9 or len(last) > 9:
+            raise ConfigurationError("a seed has at most nine digits.")
         low, high = int(first), int(last or first)
         if high < low:
             raise ConfigurationError(f"the seeds {part.strip()!r} run backwards: write {high}-{low}.")
+        if high - low >= MOST_SEEDS:
+            raise ConfigurationError(f"{part.strip()!r} are more than {MOST_SEEDS:,} seeds.")
         seeds.extend(range(low, high + 1))
     return tuple(seeds)
 
@@ -198,6 +240,8 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
         name, equals, text = pair.partition("=")
         if not equals or not name.strip():
             raise ConfigurationError(f"--set takes key=value, such as --set initial=5, not {pair!r}.")
+        if name.strip() in found:
+            raise ConfigurationError(f"--set {name.strip()} is given twice.")
         found[name.strip()] = _value(text.strip())
     return found
 
@@ -214,6 +258,8 @@ def _value(text: str) -> Any:
 
 
 _loaded: dict[str, str] = {}
+_origins: dict[tuple[str, str], str] = {}
+"""The digest of the plugin that a problem or a method comes from."""
 
 
 def load_plugin(path: str) -> str:
@@ -223,7 +269,10 @@ def load_plugin(path: str) -> str:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
     except OSError as error:
         raise ConfigurationError(f"the plugin {path} cannot be read: {error.strerror or error}.") from None
-    if _loaded.get(str(file)) == digest:
+    known = _loaded.get(str(file))
+    if known is not None:
+        if known != digest:
+            raise ConfigurationError(f"the plugin {path} was changed since it was loaded.")
         return digest
     name = f"windage_plugin_{digest[:12]}"
     spec = importlib.util.spec_from_file_location(name, file)
@@ -231,11 +280,15 @@ def load_plugin(path: str) -> str:
         raise ConfigurationError(f"the plugin {path} is not a Python file: its name must end in .py.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    before = (set(problems.PROBLEMS), set(METHODS))
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise ConfigurationError(f"the plugin {path} failed: {type(error).__name__}: {error}") from error
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        raise ConfigurationError(f"the plugin {path} failed: {reason}") from error
+    _origins.update({("problem", added): digest for added in set(problems.PROBLEMS) - before[0]})
+    _origins.update({("method", added): digest for added in set(METHODS) - before[1]})
     _loaded[str(file)] = digest
     return digest
 

@@ -42,7 +42,14 @@ STYLES: Mapping[str, Style] = {
     "stableopt": Style("#a08a2c", (0, (1, 1.2)), "D"),
     "gp-ucb": Style("#7d838c", (0, (3, 1.5)), "x"),
 }
-SPARE = (Style("#000000", (0, (8, 2, 1, 2)), "P"), Style("#4f9bd9", (0, (2, 2)), "*"))
+SPARE = (
+    Style("#000000", (0, (8, 2, 1, 2)), "P"),
+    Style("#4f9bd9", (0, (2, 2)), "*"),
+    Style("#b0306a", (0, (5, 1, 1, 1, 1, 1)), "h"),
+    Style("#5a7d1e", (0, (9, 3)), "p"),
+    Style("#3d3d9e", (0, (1, 2.5)), "X"),
+    Style("#b88746", (0, (4, 2, 4, 4)), "d"),
+)
 LABEL_GAP = 0.055
 """The least distance of two labels, as a share of the panel's height."""
 
@@ -85,7 +92,12 @@ def _figure(table: pandas.DataFrame, panels: list[tuple[str, str]], path: Path) 
         _panel(axes, table[table["problem"] == problem], problem, kind, methods)
     for axes in grid.flat[len(panels) :]:
         axes.set_visible(False)
-    handles, labels = grid.flat[0].get_legend_handles_labels()
+    drawn = [axes.get_legend_handles_labels() for axes in grid.flat[: len(panels)]]
+    known = {
+        label: handle for handles, labels in drawn for handle, label in zip(handles, labels, strict=True)
+    }
+    labels = [method for method in methods if method in known]
+    handles = [known[label] for label in labels]
     figure.legend(
         handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * columns), frameon=False
     )
@@ -101,7 +113,8 @@ def _figure(table: pandas.DataFrame, panels: list[tuple[str, str]], path: Path) 
 def _panel(axes: Any, table: pandas.DataFrame, problem: str, kind: str, methods: Sequence[str]) -> None:
     totals = cumulative(table, "value" if kind == "reward" else "regret")
     ends = []
-    seeds = table["seed"].nunique()
+    counts = sorted(set(table.groupby("method")["seed"].nunique()))
+    seeds = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     for method in methods:
         curves = totals[totals["method"] == method].pivot(index="step", columns="seed", values="total")
         if curves.empty:
@@ -127,7 +140,7 @@ def _panel(axes: Any, table: pandas.DataFrame, problem: str, kind: str, methods:
     last = int(table["step"].max()) + 1
     axes.set_xlim(1 if last > 1 else 0, last * 1.36)  # room for the labels
     axes.spines["bottom"].set_bounds(axes.get_xlim()[0], last)
-    axes.set_xticks([tick for tick in axes.get_xticks() if 0 < tick <= last])
+    axes.set_xticks([tick for tick in axes.get_xticks() if 0 < tick <= last and tick == int(tick)] or [last])
     _label(axes, ends, last, methods)
     axes.set_title(problem, loc="left", fontsize="medium")
     better = "higher" if kind == "reward" else "lower"
@@ -136,7 +149,7 @@ def _panel(axes: Any, table: pandas.DataFrame, problem: str, kind: str, methods:
     axes.text(
         0.02,
         0.97,
-        f"{seeds} seeds" if seeds > 1 else "1 seed",
+        f"{seeds} seed{'s' * (counts[-1] > 1)}",
         transform=axes.transAxes,
         va="top",
         fontsize=8,

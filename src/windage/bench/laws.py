@@ -22,6 +22,8 @@ PANELS: Mapping[int, Mapping[str, int]] = {
 SOBOL: Mapping[str, int] = {SCAN: 10, CLIMB: 14, EXACT: 21}
 """log₂ of the number of Sobol points, for more contexts or on request (the paper: 2^21)."""
 SOBOL_SEED = 0
+MASS_TOLERANCE, MOST_PANELS = 1e-6, 2**14
+"""Panels are doubled until they hold all but this share of the law."""
 
 
 class Marginal(Protocol):
@@ -83,20 +85,30 @@ class Mixture:
 
 @dataclass(frozen=True)
 class ClippedLaw:
-    """Independent coordinates, each a continuous law clipped to [0, 1]."""
+    """Independent coordinates, each a continuous law clipped to bounds: [0, 1] unless given."""
 
     marginals: Sequence[Marginal]
+    bounds: Sequence[tuple[float, float]] | None = None
 
-    def sample(self, n: int, rng: np.random.Generator, clip: bool = True) -> Array:
-        """n draws, n × Dc; as they were before clipping on request."""
+    @property
+    def box(self) -> tuple[Array, Array]:
+        """The lower and the upper bounds, Dc each."""
+        low, high = np.array(self.bounds or [(0.0, 1.0)] * len(self.marginals), dtype=float).T
+        return low, high
+
+    def sample(self, n: int, rng: np.random.Generator) -> Array:
+        """n draws, n × Dc."""
         drawn = np.stack([law.rvs(size=n, random_state=rng) for law in self.marginals], axis=1)
-        return np.clip(drawn, 0, 1) if clip else drawn
+        clipped: Array = np.clip(drawn, *self.box)
+        return clipped
 
     def nodes(self, level: str = EXACT, sobol: bool = False) -> tuple[Array, Array]:
-        """Points (m × Dc) and weights (m): Gauss-Legendre panels with atoms at 0 and 1, or Sobol points."""
+        """Points (m × Dc), weights (m): Gauss-Legendre panels with atoms at the bounds, or Sobol points."""
         if sobol or len(self.marginals) not in PANELS:
             return self._sobol(SOBOL[level])
-        axes = [_axis(law, PANELS[len(self.marginals)][level]) for law in self.marginals]
+        panels = PANELS[len(self.marginals)][level]
+        parts = zip(self.marginals, *self.box, strict=True)
+        axes = [_axis(law, low, high, panels) for law, low, high in parts]
         points = np.stack(np.meshgrid(*(p for p, _ in axes), indexing="ij"), axis=-1)
         weights = np.ones(())
         for _, w in axes:
@@ -106,15 +118,23 @@ class ClippedLaw:
     def _sobol(self, log_count: int) -> tuple[Array, Array]:
         uniform = qmc.Sobol(len(self.marginals), seed=SOBOL_SEED).random_base2(log_count)
         points = np.stack([law.ppf(uniform[:, i]) for i, law in enumerate(self.marginals)], axis=1)
-        return np.clip(points, 0, 1), np.full(len(points), 1 / len(points))
+        return np.clip(points, *self.box), np.full(len(points), 1 / len(points))
 
 
-def _axis(law: Marginal, panels: int) -> tuple[Array, Array]:
-    edges = np.linspace(0, 1, panels + 1)
+def _axis(law: Marginal, low: float, high: float, panels: int) -> tuple[Array, Array]:
+    """Points and weights of one coordinate; a law too narrow for the panels gets more of them."""
+    points, weights = _panels(law, low, high, panels)
+    while abs(weights.sum() - 1) > MASS_TOLERANCE and panels < MOST_PANELS:
+        panels *= 2
+        points, weights = _panels(law, low, high, panels)
+    return points, weights / weights.sum()
+
+
+def _panels(law: Marginal, low: float, high: float, panels: int) -> tuple[Array, Array]:
+    edges = np.linspace(low, high, panels + 1)
     x, w = np.polynomial.legendre.leggauss(ORDER)
     centre, half = (edges[1:] + edges[:-1]) / 2, np.diff(edges) / 2
     inside = (centre[:, None] + half[:, None] * x).reshape(-1)
     mass = (half[:, None] * w).reshape(-1) * law.pdf(inside)
-    points = np.concatenate([[0.0], inside, [1.0]])
-    weights = np.concatenate([[law.cdf(0.0)], mass, [law.sf(1.0)]])
-    return points, weights / weights.sum()
+    points = np.concatenate([[low], inside, [high]])
+    return points, np.concatenate([[law.cdf(low)], mass, [law.sf(high)]])

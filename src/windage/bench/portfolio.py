@@ -7,6 +7,7 @@ expectation over contexts is one vector (docs/methods.md).
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -57,10 +59,11 @@ def read(path: str | Path | None = None) -> Samples:
     path = Path(path)
     try:
         table = _npz(path) if path.suffix == ".npz" else _columns(path)
-    except (OSError, ValueError, KeyError, UnicodeDecodeError) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(f"the table of samples {path} cannot be read: {error}") from None
+    except InputError:
+        raise
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        reason = " ".join(str(error).split())[:200]
+        raise InputError(f"the table of samples {path} cannot be read: {reason}") from None
     if len(table) < FEWEST:
         raise InputError(f"the table of samples {path} has {len(table)} rows; it needs at least {FEWEST}.")
     bad = ~np.isfinite(table)
@@ -84,7 +87,7 @@ def read(path: str | Path | None = None) -> Samples:
 
 
 def _npz(path: Path) -> Array:
-    with np.load(path) as arrays:
+    with path.open("rb") as file, np.load(file) as arrays:
         missing = [name for name in ("x", "c", "y") if name not in arrays]
         if missing:
             raise InputError(
@@ -104,21 +107,37 @@ def _columns(path: Path) -> Array:
         import pandas
 
         frame = pandas.read_parquet(path)
-        names, values = list(frame.columns), frame
-    else:
-        with path.open(encoding="utf-8") as file:
-            names = [name.strip() for name in file.readline().split(",")]
-            values = None
+        _check_names(path, [str(name) for name in frame.columns])
+        return np.asarray(frame[list(COLUMNS)], dtype=float)
+    with path.open(encoding="utf-8-sig", newline="") as file:  # Excel writes a mark before the first name
+        rows = [row for row in csv.reader(file) if row]
+    names = [name.strip() for name in rows[0]] if rows else []
+    _check_names(path, names)
+    for number, row in enumerate(rows[1:], start=1):
+        if len(row) != len(names):
+            raise InputError(
+                f"the table of samples {path} has {len(row)} entries in row {number}, not {len(names)}."
+            )
+    order = [names.index(name) for name in COLUMNS]
+    numbers = [[_number(row[i]) for i in order] for row in rows[1:]]
+    return np.array(numbers, dtype=float).reshape(-1, len(COLUMNS))
+
+
+def _check_names(path: Path, names: list[str]) -> None:
     missing = [name for name in COLUMNS if name not in names]
     if missing:
         raise InputError(
             f"the table of samples {path} has the columns {', '.join(names)[:200]}; it lacks "
             f"{', '.join(missing)}."
         )
-    if values is None:
-        order = [names.index(name) for name in COLUMNS]
-        return np.genfromtxt(path, delimiter=",", skip_header=1, usecols=order, ndmin=2)
-    return np.asarray(values[list(COLUMNS)], dtype=float)
+
+
+def _number(text: str) -> float:
+    """NaN for what is no number: it is then reported with its row."""
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
 
 
 def _data(name: str) -> Any:
@@ -162,7 +181,14 @@ class Portfolio:
         shipped: dict[str, Any] = json.loads(_data("portfolio.json").read_text())
         if shipped["digest"] == self.samples.digest:
             return dict(shipped["hyperparameters"])
-        return cached(f"portfolio-{KERNEL}-{self.samples.digest[:32]}", lambda: fit(self.samples))
+        names = ("x", "c", "noise", "mean")
+        return cached(f"portfolio-{KERNEL}-{self.samples.digest[:32]}", lambda: fit(self.samples), names)
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the table and of the hyper-parameters that come with it: what f depends on."""
+        shipped = _data("portfolio.json").read_bytes() if self.path is None else b""
+        return hashlib.sha256(self.samples.digest.encode() + shipped).hexdigest()
 
     def __call__(self, x: Array, c: Array) -> Array:
         """The posterior mean; leading dimensions broadcast."""

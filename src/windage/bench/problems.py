@@ -18,9 +18,10 @@ from scipy.stats import qmc
 
 from windage.bench import functions, laws, portfolio
 from windage.bench.cache import cached
+from windage.bench.checks import check
 from windage.bench.laws import ClippedLaw, Mixture
 from windage.errors import ConfigurationError, near_match
-from windage.space import Array, DecisionSpace, Parameter, Real
+from windage.space import Array, DecisionSpace, Integer, Parameter, Real
 
 SCAN, CLIMBS = 2**14, 8
 """Decisions scored for the optimum, and from how many of them to climb."""
@@ -79,33 +80,41 @@ class Problem:
     @cached_property
     def optimum(self) -> Optimum:
         """max_x E f(x, c), kept between processes."""
-        found = cached(f"optimum-{self.name}-{self._fingerprint()}", self._climb)
+        found = cached(f"optimum-{self.name}-{self._fingerprint()}", self._climb, ("decision", "value"))
         return Optimum(np.array(found["decision"]), float(found["value"]))
 
     def _climb(self) -> dict[str, list[float] | float]:
         """Many points scored on few nodes, the best climbed on more, the very best on all."""
-        low, high = self._bounds()
-        raw = low + (high - low) * qmc.Sobol(len(low), seed=0).random(SCAN)
+        low, high = self.box
+        raw = self._valid(low + (high - low) * qmc.Sobol(len(low), seed=0).random(SCAN))
         ranked = raw[np.argsort(-self._average(laws.SCAN)(raw), kind="stable")]
         bounds = list(zip(low, high, strict=True))
 
         def losing(average: Callable[[Array], Array]) -> Callable[[Array], float]:
-            return lambda x: -float(average(np.clip(x, low, high)[None])[0])
+            return lambda x: -float(average(self._valid(x)[None])[0])
 
         rough = losing(self._average(laws.CLIMB))
         climbed = [minimize(rough, start, method="L-BFGS-B", bounds=bounds) for start in ranked[:CLIMBS]]
         start = min(climbed, key=lambda r: float(r.fun)).x
+        whole = np.array([float(isinstance(p, Integer)) for p in self.decisions.values()])
         # a law with atoms or a function with kinks stops a gradient method early
-        fine = {"xatol": 1e-6, "fatol": 1e-11, "initial_simplex": _simplex(start, low, high)}
+        fine = {"xatol": 1e-6, "fatol": 1e-11, "initial_simplex": _simplex(start, low, high, whole)}
         top = minimize(losing(self._exact), start, method="Nelder-Mead", bounds=bounds, options=fine)
-        return {"decision": np.clip(top.x, low, high).tolist(), "value": -float(top.fun)}
+        return {"decision": self._valid(top.x).tolist(), "value": -float(top.fun)}
 
-    def _bounds(self) -> tuple[Array, Array]:
-        parameters = DecisionSpace.of(self.decisions).parameters
-        if not all(isinstance(p, Real) for p in parameters.values()):
-            raise ConfigurationError(f"the optimum of {self.name!r} can be computed for Real decisions only.")
-        low, high = np.array([(p.low, p.high) for p in parameters.values() if isinstance(p, Real)]).T
+    @property
+    def box(self) -> tuple[Array, Array]:
+        """The bounds of the decisions, Dx each."""
+        parameters = DecisionSpace.of(self.decisions).parameters.values()
+        numbers = [(p.low, p.high) for p in parameters if isinstance(p, Real | Integer)]
+        low, high = np.array(numbers, dtype=float).T
         return low, high
+
+    def _valid(self, x: Array) -> Array:
+        """The nearest decisions: inside the box, integers whole."""
+        whole = [isinstance(p, Integer) for p in self.decisions.values()]
+        inside = np.clip(x, *self.box)
+        return np.where(whole, np.rint(inside), inside)
 
     def _average(self, level: str, sobol: bool = False) -> Callable[[Array], Array]:
         points, weights = self.law.nodes(level, sobol)
@@ -121,8 +130,8 @@ class Problem:
 
     def _fingerprint(self) -> str:
         """A digest of what the optimum depends on: the box, the law, and the function at fixed points."""
-        low, high = self._bounds()
-        x = low + (high - low) * qmc.Sobol(len(low), seed=1).random(64)
+        low, high = self.box
+        x = self._valid(low + (high - low) * qmc.Sobol(len(low), seed=1).random(64))
         points, weights = self.law.nodes(laws.SCAN)
         c = points[np.linspace(0, len(points) - 1, 64).astype(int)]
         numbers = (low, high, points, weights, np.round(self.evaluate(x, c), 9))
@@ -139,10 +148,10 @@ def _mean(function: Callable[[Array, Array], Array], x: Array, points: Array, we
     return total
 
 
-def _simplex(start: Array, low: Array, high: Array) -> Array:
-    """A small first simplex inside the box: the start is nearly right already."""
+def _simplex(start: Array, low: Array, high: Array, whole: Array) -> Array:
+    """A small first simplex inside the box (a step of 1 for integers): the start is nearly right already."""
     corners = np.repeat(start[None], len(start) + 1, axis=0)
-    width = 1e-2 * (high - low)
+    width = np.maximum(1e-2 * (high - low), whole)
     for d in range(len(start)):
         corners[d + 1, d] += width[d] if start[d] + width[d] <= high[d] else -width[d]
     return corners
@@ -234,7 +243,10 @@ PROBLEMS: dict[str, Problem] = {problem.name: problem for problem in _table()}
 
 
 def register(problem: Problem) -> None:
-    """Make a problem of your own known by its name."""
+    """Make a problem of your own known by its name; a ConfigurationError says what is wrong with it."""
+    if problem.name in PROBLEMS:
+        raise ConfigurationError(f"there is a problem {problem.name!r} already: give yours another name.")
+    check(problem)
     PROBLEMS[problem.name] = problem
 
 

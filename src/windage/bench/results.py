@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windage.bench import portfolio, problems, steps
-from windage.bench.configuration import load_plugin, method_order
+from windage.bench import problems, steps
+from windage.bench.configuration import Sources, method_order
 from windage.bench.run import score
 from windage.bench.runner import read_manifest
 from windage.errors import ConfigurationError
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def load(
-    out: str | Path, portfolio_data: str | None = None, plugins: tuple[str, ...] = ()
+    out: str | Path, portfolio_data: str | None = None, plugins: str | Sequence[str] = ()
 ) -> pandas.DataFrame:
     """All finished runs of a folder, a row a step.
 
@@ -26,16 +26,18 @@ def load(
     another table of samples or with plugins needs them again.
     """
     folder = Path(out)
-    configuration = read_manifest(folder)["configuration"]
-    for plugin in plugins:
-        load_plugin(plugin)
+    noise = read_manifest(folder)["configuration"]["noise"]
+    sources = Sources.of(portfolio_data, [plugins] if isinstance(plugins, str) else plugins)
+    sources.load()
     frames = []
     for name, runs in _by_problem(folder):
-        problem = problems.get(name, configuration["noise"], portfolio_data)
-        _check_portfolio(problem, configuration)
+        if name not in problems.PROBLEMS:
+            raise ConfigurationError(f"the problem {name!r} is of a plugin: give it again with --plugin.")
+        problem = sources.problem(name, noise)
         best = problem.optimum.value
         for path in runs:
             frame, metadata = steps.read_table(steps.with_ending(path, steps.RUN))
+            _check_inputs(sources, metadata)
             if not steps.with_ending(path, steps.SCORES).exists():
                 score(path, problem)
             expected = steps.read_table(steps.with_ending(path, steps.SCORES))[0]["expected"]
@@ -47,6 +49,16 @@ def load(
     if not frames:
         raise ConfigurationError(f"{folder} has no finished runs yet.")
     return _joined(frames)
+
+
+def _check_inputs(sources: Sources, metadata: dict[str, Any]) -> None:
+    """Expectations are of the very problem that was run."""
+    mine = sources.digests(metadata["problem"], metadata["method"])["problem"]
+    if metadata["inputs"]["problem"] != mine:
+        raise ConfigurationError(
+            f"the runs of {metadata['problem']!r} were made with another table of samples or another plugin: "
+            "give the same --portfolio-data and --plugin as then."
+        )
 
 
 def _joined(frames: list[Any]) -> pandas.DataFrame:
@@ -74,17 +86,3 @@ def _by_problem(folder: Path) -> Iterator[tuple[str, list[Path]]]:
         ]
         if found:
             yield inner.name, found
-
-
-def _check_portfolio(problem: problems.Problem, configuration: dict[str, Any]) -> None:
-    function = problem.function
-    if not isinstance(function, portfolio.Portfolio):
-        return
-    wanted = configuration["portfolio"]
-    mine = None if function.path is None else function.samples.digest
-    if wanted != mine:
-        table = "another table of samples" if wanted else "windage's own table of samples"
-        raise ConfigurationError(
-            f"these results were made with {table}: "
-            + ("give it again with --portfolio-data." if wanted else "leave --portfolio-data out.")
-        )

@@ -32,13 +32,8 @@ from windage.errors import missing_extra
 
 CONTEXT, NOISE = 1, 2
 """The streams of a seed: contexts and noise, the same for every method."""
-LOCK_SECONDS = 600
 _ONE_AT_A_TIME = threading.Lock()
 """A cluster's process may have several threads; they would change each other's number of torch threads."""
-
-
-class OrphanedError(RuntimeError):
-    """The command that started this process is gone."""
 
 
 @dataclass(frozen=True)
@@ -51,37 +46,46 @@ class Result:
 
 def execute(task: Task) -> Result:
     """Do what is left of a run and score it; a fault of the problem or the method is recorded, not raised."""
+    _stop_if_orphaned(task)
     with _ONE_AT_A_TIME, _lock(steps.with_ending(task.path, steps.LOCK)):
-        failed = steps.with_ending(task.path, steps.FAILED)
         try:
             problem = task.find_problem()
             if not steps.with_ending(task.path, steps.RUN).exists():
                 _run(task, problem)
-            _tidy(task)
             if not steps.with_ending(task.path, steps.SCORES).exists():
                 score(task.path, problem)
-        except (steps.StorageError, OrphanedError):
+        except steps.StorageError:
             raise
         except Exception as error:
-            text = traceback.format_exc()
-            record = {"run": task.name, "error": f"{type(error).__name__}: {error}", "traceback": text}
-            with steps.storage(failed):
-                write_whole(failed, json.dumps(record, indent=2).encode())
-            return Result(task.name, record["error"])
-        with steps.storage(failed):
-            failed.unlink(missing_ok=True)
-            steps.with_ending(task.path, steps.LOCK).unlink(missing_ok=True)
+            return record_failure(task, f"{type(error).__name__}: {error}", traceback.format_exc())
+        with steps.storage(task.path):
+            for ending in (steps.STEPS, steps.FAILED, steps.LOCK):  # a finished run needs them no more
+                steps.with_ending(task.path, ending).unlink(missing_ok=True)
     return Result(task.name)
 
 
+def record_failure(task: Task, error: str, text: str = "") -> Result:
+    """Keep why a run failed, beside it."""
+    record = {"run": task.name, "error": " ".join(error.split()), "traceback": text}
+    failed = steps.with_ending(task.path, steps.FAILED)
+    with steps.storage(failed):
+        write_whole(failed, json.dumps(record, indent=2).encode())
+        steps.with_ending(task.path, steps.LOCK).unlink(missing_ok=True)
+    return Result(task.name, record["error"])
+
+
+def _stop_if_orphaned(task: Task) -> None:
+    """End this process if the command that started it is gone: its successor does the work."""
+    if task.parent is not None and os.getppid() != task.parent:
+        os._exit(1)
+
+
 def _run(task: Task, problem: Problem) -> None:
-    parent = os.getppid()
     done = steps.read_steps(task.path)
     optimizer = _restored(new_optimizer(problem, task.method, task.seed, task.configuration), done)
     with steps.appending(task.path) as append:
         for step in range(len(done), task.configuration.budget):
-            if os.getppid() != parent:
-                raise OrphanedError
+            _stop_if_orphaned(task)
             start = time.perf_counter()
             trial = optimizer.ask()
             seconds = time.perf_counter() - start
@@ -94,6 +98,7 @@ def _run(task: Task, problem: Problem) -> None:
                 "value": value,
                 "ask_seconds": seconds,
                 "fits": optimizer.to_dict()["fits"],
+                "inputs": dict(task.inputs),
             }
             append(record)
             done.append(record)
@@ -103,6 +108,7 @@ def _run(task: Task, problem: Problem) -> None:
         "method": task.method,
         "seed": task.seed,
         "configuration": task.configuration.to_dict(),
+        "inputs": dict(task.inputs),
         "seconds_per_ask": statistics.fmean(frame["ask_seconds"]),
         **made_by(),
     }
@@ -135,13 +141,7 @@ def score(path: Path, problem: Problem) -> None:
     frame, _ = steps.read_table(steps.with_ending(path, steps.RUN))
     expected = problem.expected(frame[list(problem.decisions)].to_numpy())
     scores = frame[["step"]].assign(expected=expected)
-    steps.write_table(steps.with_ending(path, steps.SCORES), scores)
-
-
-def _tidy(task: Task) -> None:
-    """A finished run needs its steps no more."""
-    with steps.storage(task.path):
-        steps.with_ending(task.path, steps.STEPS).unlink(missing_ok=True)
+    steps.write_table(steps.with_ending(path, steps.SCORES), scores, {"expectation_of": path.name})
 
 
 @cache
@@ -198,12 +198,7 @@ def _lock(path: Path) -> Iterator[None]:
     lock = filelock.FileLock(path)
     with steps.storage(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            lock.acquire(timeout=LOCK_SECONDS)
-        except filelock.Timeout:
-            raise steps.StorageError(
-                f"another process has been working on {path.with_suffix('')} for long. Stop it first."
-            ) from None
+        lock.acquire()  # whoever holds it is finishing this very run
     try:
         yield
     finally:

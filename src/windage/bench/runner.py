@@ -7,25 +7,28 @@ manifest; what is finished is never touched again.
 from __future__ import annotations
 
 import json
+import logging
+import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import CancelledError, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from windage.bench import steps
 from windage.bench.configuration import Configuration, Task
-from windage.bench.files import write_whole
-from windage.bench.run import OrphanedError, Result, execute, made_by
+from windage.bench.files import PART, write_whole
+from windage.bench.run import Result, execute, made_by, record_failure
 from windage.errors import ConfigurationError, WindageError, missing_extra
 
 MANIFEST, LOCK = "manifest.json", ".lock"
 POLL_SECONDS = 0.5
 PATIENCE = 3
-"""How often in a row the pool of processes may break without a run being finished."""
+"""How often the pool of processes may break before any run was begun."""
 CONNECT_SECONDS = 10
 
 
@@ -66,19 +69,20 @@ def run_all(
     tasks: Sequence[Task],
     display: Display,
     jobs: int = 1,
-    backend: str = "loky",
+    backend: str = "processes",
     scheduler: str | None = None,
 ) -> Summary:
     """Do what is left of the tasks. Raises on a fault of the folder or the cluster, not of a run."""
     folder = Path(tasks[0].folder)
     configuration = tasks[0].configuration
     results: list[Result] = []
-    with _pool(backend, scheduler), _claimed(folder):
+    with _cluster(backend, scheduler) as client, _claimed(folder):
         _check_manifest(folder, configuration)
-        left = [task for task in tasks if not is_finished(task)]
+        left = [task for task in tasks if not _is_finished(task)]
         try:
             with _Watch(tasks, left, display) as watch:
-                for result in _results(left, jobs if backend != "dask" else -1):
+                found = _on_processes(left, jobs) if client is None else _on_cluster(left, client)
+                for result in found:
                     results.append(result)
                     watch.finished(result)
         except BaseException:
@@ -90,43 +94,95 @@ def run_all(
     return Summary(len(results) - len(failed), len(tasks) - len(left), failed)
 
 
-def is_finished(task: Task) -> bool:
-    """Whether a run is done and scored."""
-    endings = (steps.RUN, steps.SCORES)
-    return all(steps.with_ending(task.path, ending).exists() for ending in endings)
-
-
-def _results(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
-    """Results as they come. A pool that breaks (a process was killed) is made anew for what is left."""
-    joblib = _joblib()
-    broken = 0
-    left = list(tasks)
-    while left:
-        parallel = joblib.Parallel(
-            n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="all"
+def _is_finished(task: Task) -> bool:
+    """Whether a run is done and scored; refused if it came from another table or plugin."""
+    inputs = None
+    run = steps.with_ending(task.path, steps.RUN)
+    if run.exists():
+        inputs = steps.read_metadata(run).get("inputs")
+    elif begun := steps.read_steps(task.path):
+        inputs = begun[0]["inputs"]
+    if inputs is not None and inputs != dict(task.inputs):
+        raise ConfigurationError(
+            f"{task.name} in {task.folder} was made with another table of samples or another plugin. Results "
+            "are not mixed: choose another --out, or delete that run."
         )
+    return run.exists() and steps.with_ending(task.path, steps.SCORES).exists()
+
+
+def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+    """Results as they come. A run that kills its process is found, recorded and left out."""
+    left = {task.name: replace(task, parent=os.getpid()) for task in tasks}
+    broken = 0
+    while left:
         try:
-            for result in parallel(joblib.delayed(execute)(task) for task in left):
-                broken = 0
-                left = [task for task in left if task.name != result.name]
+            for result in _through(_pool(jobs), list(left.values())):
+                del left[result.name]
                 yield result
         except BrokenProcessPool as error:
-            broken += 1
+            suspects = [task for task in left.values() if steps.with_ending(task.path, steps.LOCK).exists()]
+            broken += not suspects
             if broken == PATIENCE:
                 raise WindageError(
-                    f"the working processes were killed {PATIENCE} times in a row (too little memory?). "
-                    "Finished runs are safe; the same command, perhaps with fewer --jobs, goes on from here."
+                    "the working processes were killed again and again before they began a run (too little "
+                    "memory?). Finished runs are safe; the same command, perhaps with fewer --jobs, goes on."
                 ) from error
-        except OrphanedError:
-            continue  # of an earlier command; its run is ours now
+            for task in suspects:
+                del left[task.name]
+                yield _alone(task)
+
+
+def _alone(task: Task) -> Result:
+    """A run whose process may have been killed by it: in a process for itself."""
+    try:
+        return next(_through(_pool(1), [task]))
+    except BrokenProcessPool:
+        return record_failure(task, "its process was killed (too little memory, or a crash in native code)")
+
+
+def _pool(jobs: int) -> Any:
+    """joblib's processes, one thread each."""
+    try:
+        from joblib.externals import loky
+    except ImportError as error:
+        raise missing_extra("joblib", "bench", "the benchmark") from error
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    return loky.ProcessPoolExecutor(max_workers=jobs, env=dict.fromkeys(names, "1"))
+
+
+def _through(pool: Any, tasks: Sequence[Task]) -> Iterator[Result]:
+    try:
+        for future in as_completed([pool.submit(execute, task) for task in tasks]):
+            yield future.result()
+        pool.shutdown()
+    except BaseException:
+        pool.shutdown(kill_workers=True)
+        raise
+
+
+def _on_cluster(tasks: Sequence[Task], client: Any) -> Iterator[Result]:
+    """Results as they come from a Dask cluster. A run whose workers die, one after the other, is recorded."""
+    import distributed
+
+    sent = {client.submit(execute, task, pure=False): task for task in tasks}
+    lost = (CancelledError, distributed.comm.core.CommClosedError)
+    try:
+        for future in distributed.as_completed(sent):
+            try:
+                yield future.result()
+            except distributed.scheduler.KilledWorker:
+                yield record_failure(sent[future], "its workers were killed, one after the other")
+    except lost as error:
+        raise WindageError(
+            "the Dask cluster went away. Finished runs are safe; the same command goes on when it is back."
+        ) from error
 
 
 @contextmanager
-def _pool(backend: str, scheduler: str | None) -> Iterator[None]:
-    joblib = _joblib()
+def _cluster(backend: str, scheduler: str | None) -> Iterator[Any]:
+    """A client of the cluster, or None where the work is done here."""
     if backend != "dask":
-        with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-            yield
+        yield None
         return
     try:
         from distributed import Client
@@ -134,6 +190,9 @@ def _pool(backend: str, scheduler: str | None) -> Iterator[None]:
         raise missing_extra("dask", "dask", "a cluster") from error
     if scheduler is None:
         raise ConfigurationError("--backend dask needs --scheduler ADDRESS, such as tcp://10.0.0.1:8786.")
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # their faults are told in one line of ours
     try:
         client = Client(scheduler, timeout=CONNECT_SECONDS)
     except (OSError, ValueError, TypeError) as error:
@@ -141,12 +200,14 @@ def _pool(backend: str, scheduler: str | None) -> Iterator[None]:
             f"no Dask scheduler answers at {scheduler} ({type(error).__name__}). Start one with "
             "`dask scheduler`, workers with `dask worker ADDRESS --nthreads 1`, and give its address."
         ) from None
-    with client, joblib.parallel_config(backend="dask", wait_for_workers_timeout=CONNECT_SECONDS):
+    try:
         if not client.scheduler_info()["workers"]:
             raise WindageError(
                 f"the Dask scheduler at {scheduler} has no workers: start `dask worker` first."
             )
-        yield
+        yield client
+    finally:
+        client.close(timeout=1)
 
 
 @contextmanager
@@ -177,7 +238,7 @@ def _check_manifest(folder: Path, configuration: Configuration) -> None:
     """Refuse a folder of another configuration; mark a new one as ours before anything runs."""
     path = folder / MANIFEST
     if not path.exists():
-        others = [p.name for p in folder.iterdir() if p.name != LOCK]
+        others = [p.name for p in folder.iterdir() if p.name != LOCK and p.suffix != PART]
         if others:
             raise ConfigurationError(
                 f"{folder} holds other files ({', '.join(sorted(others)[:3])}) and no {MANIFEST}: it is not "
@@ -199,7 +260,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The manifest of a folder of results, or a ConfigurationError."""
     try:
         found: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-        found["configuration"].items()
+        float(found["configuration"]["noise"])
     except FileNotFoundError:
         raise ConfigurationError(
             f"{folder} has no {MANIFEST}: it is not a folder of results. Make one with "
@@ -212,40 +273,26 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def write_manifest(folder: Path, configuration: Configuration) -> None:
     """What is in the folder, gathered from the files themselves."""
-    runs = []
-    for path in sorted(folder.glob(f"runs/*/*/*{steps.RUN}")):
-        if not path.name.endswith(steps.SCORES):
-            runs.append({k: v for k, v in _metadata(path).items() if k != "configuration"})
-    failed = [json.loads(path.read_text()) for path in sorted(folder.glob(f"runs/*/*/*{steps.FAILED}"))]
+    runs = [
+        {k: v for k, v in steps.read_metadata(path).items() if k != "configuration"}
+        for path in sorted(folder.glob(f"runs/*/*/*{steps.RUN}"))
+        if not path.name.endswith(steps.SCORES)
+    ]
+    failed = [steps.read_failure(path) for path in sorted(folder.glob(f"runs/*/*/*{steps.FAILED}"))]
     manifest = {
         "configuration": configuration.to_dict(),
         "made_by": made_by(),
         "runs": [_short(run) for run in runs],
-        "failed": [{key: run[key] for key in ("run", "error")} for run in failed],
+        "failed": failed,
     }
     with steps.storage(folder):
         write_whole(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
-
-
-def _metadata(path: Path) -> dict[str, Any]:
-    import pyarrow.parquet
-
-    found: dict[str, Any] = json.loads(pyarrow.parquet.read_schema(path).metadata[steps.METADATA])
-    return found
 
 
 def _short(run: dict[str, Any]) -> dict[str, Any]:
     """A run's entry; what equals the manifest's own machine and commit is not said again."""
     mine = made_by()
     return {key: value for key, value in run.items() if mine.get(key) != value}
-
-
-def _joblib() -> Any:
-    try:
-        import joblib
-    except ImportError as error:
-        raise missing_extra("joblib", "bench", "the benchmark") from error
-    return joblib
 
 
 class _Watch:
@@ -257,7 +304,7 @@ class _Watch:
         self.display = display
         self.left = {task.name: task for task in left}
         self.before = {task.name: steps.count_steps(task.path) for task in left}
-        self.stop = threading.Event()
+        self.stop, self.drawing = threading.Event(), threading.Lock()
         self.thread = threading.Thread(target=self._loop, daemon=True)
 
     def __enter__(self) -> _Watch:
@@ -271,7 +318,8 @@ class _Watch:
     def finished(self, result: Result) -> None:
         """A run ended."""
         self.left.pop(result.name, None)
-        self.display.finished(result, self.state())
+        with self.drawing:
+            self.display.finished(result, self.state())
 
     def state(self) -> Progress:
         """How far it is now."""
@@ -289,6 +337,7 @@ class _Watch:
     def _loop(self) -> None:
         while not self.stop.is_set():
             started = time.monotonic()
-            self.display.show(self.state())
+            with self.drawing:
+                self.display.show(self.state())
             # a slow shared folder is not asked all the time
             self.stop.wait(max(POLL_SECONDS, 5 * (time.monotonic() - started)))

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 STEPS, RUN, SCORES, FAILED, LOCK = ".jsonl", ".parquet", ".scores.parquet", ".failed.json", ".lock"
 METADATA = b"windage"
+KEYS = {"step", "decision", "context", "value", "ask_seconds", "fits", "inputs"}
 
 
 class StorageError(WindageError, OSError):
@@ -30,7 +31,7 @@ class StorageError(WindageError, OSError):
 
 
 @contextmanager
-def storage(path: Path) -> Iterator[None]:
+def storage(path: Path, verb: str = "write to") -> Iterator[None]:
     """Faults of the disk as one clear error."""
     try:
         yield
@@ -38,7 +39,7 @@ def storage(path: Path) -> Iterator[None]:
         raise
     except OSError as error:
         raise StorageError(
-            f"cannot write to {path}: {error.strerror or error}. Finished runs are safe; when that is "
+            f"cannot {verb} {path}: {error.strerror or error}. Finished runs are safe; when that is "
             "mended, the same command goes on from here."
         ) from error
 
@@ -53,7 +54,7 @@ def read_steps(path: Path) -> list[dict[str, Any]]:
     file = with_ending(path, STEPS)
     if not file.exists():
         return []
-    with storage(file):
+    with storage(file, "read"):
         content = file.read_bytes()
         steps: list[dict[str, Any]] = []
         end = 0
@@ -62,7 +63,7 @@ def read_steps(path: Path) -> list[dict[str, Any]]:
                 step = json.loads(line) if line.endswith(b"\n") else None
             except ValueError:
                 step = None
-            if not isinstance(step, dict) or step.get("step") != len(steps):
+            if not isinstance(step, dict) or step.get("step") != len(steps) or not step.keys() >= KEYS:
                 break
             steps.append(step)
             end += len(line)
@@ -113,14 +114,11 @@ def frame_of(steps: list[dict[str, Any]]) -> pandas.DataFrame:
     return _pandas().DataFrame(rows)
 
 
-def write_table(path: Path, frame: pandas.DataFrame, metadata: Mapping[str, Any] | None = None) -> None:
+def write_table(path: Path, frame: pandas.DataFrame, metadata: Mapping[str, Any]) -> None:
     """A Parquet file, whole or not at all, with JSON metadata."""
     arrow, parquet = _arrow()
     table = arrow.Table.from_pandas(frame, preserve_index=False)
-    if metadata is not None:
-        table = table.replace_schema_metadata(
-            {**(table.schema.metadata or {}), METADATA: json.dumps(metadata)}
-        )
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), METADATA: json.dumps(metadata)})
     buffer = io.BytesIO()
     parquet.write_table(table, buffer)
     with storage(path):
@@ -134,10 +132,41 @@ def read_table(path: Path) -> tuple[pandas.DataFrame, dict[str, Any]]:
     try:
         table = parquet.read_table(path)
     except (OSError, arrow.ArrowException) as error:
-        raise StorageError(
-            f"{path} cannot be read ({error}). Delete it; the same command makes it anew."
-        ) from None
-    return table.to_pandas(), json.loads((table.schema.metadata or {}).get(METADATA, b"{}"))
+        raise _broken(path, error) from None
+    return table.to_pandas(), _metadata(path, table.schema)
+
+
+def read_metadata(path: Path) -> dict[str, Any]:
+    """The JSON metadata of a Parquet file alone."""
+    arrow, parquet = _arrow()
+    try:
+        return _metadata(path, parquet.read_schema(path))
+    except (OSError, arrow.ArrowException) as error:
+        raise _broken(path, error) from None
+
+
+def _metadata(path: Path, schema: Any) -> dict[str, Any]:
+    try:
+        found = json.loads((schema.metadata or {})[METADATA])
+    except (KeyError, ValueError):
+        found = None
+    if not isinstance(found, dict):
+        raise _broken(path, "windage did not write it")
+    return found
+
+
+def _broken(path: Path, reason: object) -> StorageError:
+    text = " ".join(str(reason).split())[:200]
+    return StorageError(f"{path} cannot be read ({text}). Delete it; the same command makes it anew.")
+
+
+def read_failure(path: Path) -> dict[str, str]:
+    """The name of a failed run and its error."""
+    try:
+        record = json.loads(path.read_text())
+        return {key: str(record[key]) for key in ("run", "error")}
+    except (OSError, ValueError, KeyError, TypeError):
+        return {"run": str(path), "error": "unknown: the record cannot be read"}
 
 
 def _pandas() -> Any:

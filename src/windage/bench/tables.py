@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,14 +65,26 @@ class Sheet:
             lines.append(" & ".join([_escape(name), *texts]) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
+    def records(self) -> list[dict[str, Any]]:
+        """A record a cell, with full digits."""
+        return [
+            {
+                self.head[0]: name,
+                "column": column,
+                **dict(zip(self.numbers, cell.values, strict=True)),
+                "mark": cell.mark,
+            }
+            for name, cells in self.rows
+            for column, cell in zip(self.head[1:], cells, strict=True)
+        ]
+
     def csv(self) -> str:
-        """A line a cell, with full digits."""
+        """The records, a line each."""
         file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow([self.head[0] or "row", "column", *self.numbers, "mark"])
-        for name, cells in self.rows:
-            for column, cell in zip(self.head[1:], cells, strict=True):
-                writer.writerow([name, column, *cell.values, cell.mark])
+        names = [self.head[0], "column", *self.numbers, "mark"]
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(self.records())
         return file.getvalue()
 
     def write(self, folder: Path) -> list[Path]:
@@ -105,7 +117,8 @@ def mean_and_error(values: Sequence[float]) -> tuple[float, float]:
 def spread(values: Sequence[float], digits: int = 3) -> Cell:
     """A cell "mean ± standard error", rounded by the mean's size."""
     mean, error = mean_and_error(values)
-    places = max(0, digits - 1 - int(np.floor(np.log10(max(abs(mean), 1e-12)))))
+    size = abs(mean) if mean else 1.0
+    places = int(np.clip(digits - 1 - np.floor(np.log10(size)), 0, 9))
     text = f"{mean:,.{places}f}" + ("" if np.isnan(error) else f" ± {error:,.{places}f}")
     return Cell(text, values=(mean, error, len(values)))
 
@@ -131,28 +144,36 @@ def sheets(table: pandas.DataFrame) -> list[Sheet]:
 
 
 def _compared(name: str, title: str, sums: Any, sign: int) -> Sheet:
-    """Problems × methods, with the best (by ``sign``) and its ties marked."""
-    methods = list(dict.fromkeys(sums.index.get_level_values("method")))
+    """Problems × methods, the best (by ``sign``) and its ties marked; a cell of fewer seeds is neither."""
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for (problem, method, seed), total in sums.items():
+        found.setdefault(problem, {}).setdefault(method, {})[seed] = float(total)
+    methods = list(dict.fromkeys(method for runs in found.values() for method in runs))
     rows = []
-    for problem in dict.fromkeys(sums.index.get_level_values("problem")):
-        runs = {m: sums[problem, m] for m in methods if (problem, m) in sums.index.droplevel("seed")}
-        best = max(runs, key=lambda m: sign * float(runs[m].mean())) if sign else None
+    for problem, runs in found.items():
+        most = max(map(len, runs.values()))
+        whole = {m: by_seed for m, by_seed in runs.items() if len(by_seed) == most}
+        best = max(whole, key=lambda m: sign * np.mean([*whole[m].values()])) if sign else None
         cells = []
         for method in methods:
-            if method not in runs:
+            by_seed = runs.get(method, {})
+            if not by_seed:
                 cells.append(Cell("", values=(float("nan"), float("nan"), 0)))
                 continue
-            cell = spread(list(runs[method]))
-            mark = "" if best is None else BEST if method == best else _tie(runs[best], runs[method])
-            cells.append(Cell(cell.text, mark, cell.values))
+            cell = spread([*by_seed.values()])
+            note = "" if len(by_seed) == most else f" ({len(by_seed)} of {most} seeds)"
+            mark = ""
+            if best is not None and method in whole:
+                mark = BEST if method == best else _tie(whole[best], by_seed)
+            cells.append(Cell(cell.text + note, mark, cell.values))
         rows.append((problem, tuple(cells)))
     return Sheet(name, title, ("problem", *methods), tuple(rows))
 
 
-def _tie(best: Any, other: Any) -> str:
+def _tie(best: Mapping[int, float], other: Mapping[int, float]) -> str:
     """Whether the same seeds give no clear difference."""
-    both = best.index.intersection(other.index)
-    difference = np.asarray(other[both]) - np.asarray(best[both])
+    both = [seed for seed in best if seed in other]
+    difference = np.array([other[seed] - best[seed] for seed in both])
     if len(both) < 2:
         return ""
     if np.ptp(difference) == 0:

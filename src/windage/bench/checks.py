@@ -1,0 +1,65 @@
+"""What a problem of one's own must be, refused before a long run and not after it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from windage.errors import ConfigurationError
+from windage.space import Categorical, ContextSpace, DecisionSpace
+
+if TYPE_CHECKING:
+    from windage.bench.problems import Problem
+
+COLUMNS = ("problem", "method", "seed", "step", "value", "expected", "regret", "ask_seconds")
+"""Of the results, beside the decisions and the contexts."""
+LAW = ("pdf", "cdf", "sf", "ppf", "rvs")
+
+
+def check(problem: Problem) -> None:
+    """Raise a ConfigurationError that says what is wrong and what to do."""
+    words = f"problem {problem.name!r}:"
+    file_name(problem.name, "problem")
+    space = DecisionSpace.of(problem.decisions)
+    contexts = ContextSpace.of(problem.contexts, space)
+    for name in (*space.names, *contexts.names):
+        if name in COLUMNS:
+            raise ConfigurationError(f"{words} {name!r} is a column of the results; choose another name.")
+    if any(isinstance(p, Categorical) for p in space.parameters.values()):
+        raise ConfigurationError(f"{words} decisions are numbers here, Real or Integer, not Categorical.")
+    stated = [(p.low, p.high) for p in contexts.parameters.values()]
+    law = list(zip(*(bound.tolist() for bound in problem.law.box), strict=True))
+    if stated != law:
+        raise ConfigurationError(
+            f"{words} the contexts are within {stated}, the law within {law}. They must agree: "
+            "ClippedLaw(marginals, bounds=[(low, high), ...])."
+        )
+    if not all(hasattr(marginal, name) for marginal in problem.law.marginals for name in LAW):
+        raise ConfigurationError(
+            f"{words} a marginal must have {', '.join(LAW)}, as scipy's continuous laws."
+        )
+    _check_function(problem, words)
+
+
+def _check_function(problem: Problem, words: str) -> None:
+    rng = np.random.default_rng(0)
+    low, high = problem.box
+    x = low + (high - low) * rng.random((3, 1, len(low)))
+    c = problem.sample_contexts(4, rng)[None]
+    try:
+        gave = str(np.shape(problem.function(x, c)))
+    except Exception as error:
+        gave = " ".join(f"{type(error).__name__}: {error}".split())
+    if gave != "(3, 4)":
+        raise ConfigurationError(
+            f"{words} f must broadcast its leading dimensions: x of shape {x.shape} and c of shape {c.shape} "
+            f"must give (3, 4), but gave {gave}. Write x[..., 0] for the first decision."
+        )
+
+
+def file_name(name: str, what: str) -> None:
+    """Refuse a name that cannot be a folder's."""
+    if not re.fullmatch(r"[\w@+-][\w@.+-]*", name):
+        raise ConfigurationError(f"the name of a {what} is of letters, digits and @ . + - _, not {name!r}.")
