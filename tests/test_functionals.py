@@ -16,7 +16,7 @@ from windage.functionals import (
     total_variation,
     worst_case,
 )
-from windage.functionals.mmd_support import Supports, solve_on_support
+from windage.functionals.mmd_support import WIDE_RANK, Supports, solve_on_support
 from windage.surrogate import kernel_factor
 
 
@@ -254,3 +254,24 @@ def test_expectation_and_worst_case():
     values, weights = tensors([[1.0, 2.0, 4.0], [0.0, -1.0, 1.0]], [0.5, 0.25, 0.25])
     assert expectation(values, weights).tolist() == [2.0, 0.0]
     assert worst_case(values).tolist() == [1.0, -1.0]
+
+
+def test_balls_of_high_rank_are_solved_from_the_reference():
+    """Four contexts: the kernel has full rank, and one interior-point step costs more than all of this."""
+    generator = torch.Generator().manual_seed(5)
+    axis = torch.linspace(0, 1, 4, dtype=torch.double)
+    points = torch.cartesian_prod(*[axis] * 4)
+    kernel = torch.exp(-0.5 * (torch.cdist(points, points) / 0.3) ** 2)
+    factor = kernel_factor(kernel)
+    assert len(factor) > WIDE_RANK
+    seen = torch.randint(256, (60,), generator=generator)
+    weights = torch.bincount(seen, minlength=256).double() / 60
+    slope = torch.randn(12, 4, generator=generator, dtype=torch.double)
+    values = torch.sin(slope @ points.mT) + 0.1 * torch.randn(
+        12, 256, generator=generator, dtype=torch.double
+    )
+    for radius in (0.05, 0.4, 0.9):
+        found = mmd(values, weights, factor, radius)
+        for row, value in zip(values[:4], found, strict=False):
+            slow = reference.mmd_ball(row, weights, factor, radius)
+            assert float(value) == pytest.approx(slow, abs=1e-6)

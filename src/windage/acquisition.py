@@ -15,7 +15,7 @@ from botorch.utils.transforms import t_batch_mode_transform
 from torch import Tensor
 
 from windage import functionals
-from windage.density import Nodes, thinned
+from windage.density import Nodes, coarser, thinned
 from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, kernel_factor
 from windage.surrogate.kernels import PROFILES, scaled_squares
 from windage.surrogate.low_rank import RANK_TOLERANCE
@@ -24,6 +24,8 @@ MIN_VARIANCE = 1e-12
 """Of the standardised outcome; keeps the root's derivative finite where the GP is certain."""
 FEW: Mapping[int, int] = {0: 1, 1: 64, 2: 144}
 """Nodes of a stand-in that only ranks decisions, by the number of contexts; 256 for more."""
+FEW_ON_GRID = 100
+"""The same on a grid."""
 STAND_IN_TOLERANCE = 1e-5
 """Of its low-rank form."""
 
@@ -177,6 +179,13 @@ class Mmd(_KernelBall):
 
 class Minimax(_KernelBall):
     """The minimax approximation of the MMD ball: DRBO-MMD-MinimaxApprox."""
+
+    def stand_in(self) -> Minimax:
+        """On a coarser grid."""
+        if len(self.weights) < 4 * FEW_ON_GRID:
+            return self
+        nodes = coarser(Nodes(self.nodes, self.weights), FEW_ON_GRID)
+        return Minimax(self.model, nodes, self.radius, self.sqrt_beta)
 
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from windage.functionals.mmd_support import Supports, solve_on_support
+from windage.functionals.mmd_support import SLOTS, WIDE_RANK, WIDE_SLOTS, Supports, solve_on_support
 
 STEPS = 60
 GAP = 1e-9
@@ -61,8 +61,10 @@ class MmdSolver:
     def __init__(self, weights: Tensor, factor: Tensor, radius: float, remember: bool = True) -> None:
         self.weights, self.factor, self.radius = weights, factor, radius
         self.kernel, self.remember = factor.mT @ factor, remember
+        self.wide = len(factor) > WIDE_RANK
+        self.slots = WIDE_SLOTS if self.wide else SLOTS
         self.costs = factor.new_zeros(0, factor.shape[1])
-        self.supports = Supports.of(self.costs)
+        self.supports = Supports.of(self.costs, self.slots)
 
     def __call__(self, values: Tensor) -> Tensor:
         """The worst law for each row of values, B × n → B × n."""
@@ -71,16 +73,30 @@ class MmdSolver:
         # without a radius, or where all values are equal, the reference law itself is a worst one
         rows = (high > low).view(-1).nonzero().view(-1) if self.radius > 0 else torch.arange(0)
         cost = ((values - low) / (high - low).clamp_min(TINY))[rows]
-        if len(self.costs):
-            nearest = self.supports[torch.cdist(cost, self.costs).argmin(1)]
-            known = solve_on_support(cost, self.weights, self.kernel, self.radius, nearest, GAP)
+        for guess in (self._nearest, self._at_reference):
+            supports = guess(cost)
+            if supports is None or not len(rows):
+                continue
+            known = solve_on_support(cost, self.weights, self.kernel, self.radius, supports, GAP)
             laws[rows[known.certain]] = known.laws[known.certain]
             self._remember(cost[known.certain], known.supports[known.certain])
             rows, cost = rows[~known.certain], cost[~known.certain]
         if len(rows):
             laws[rows] = worst_laws(cost, self.weights, self.factor, self.kernel, self.radius)
-            self._remember(cost, Supports.of(laws[rows]))
+            self._remember(cost, Supports.of(laws[rows], self.slots))
         return laws / laws.sum(1, keepdim=True)
+
+    def _nearest(self, cost: Tensor) -> Supports | None:
+        """The supports of the nearest costs solved before."""
+        return self.supports[torch.cdist(cost, self.costs).argmin(1)] if len(self.costs) else None
+
+    def _at_reference(self, cost: Tensor) -> Supports | None:
+        """The reference's own support and the lowest node; tried where the rank is high."""
+        if not self.wide:
+            return None
+        law = 0.5 * self.weights.expand_as(cost)
+        law = law.scatter_add(1, cost.argmin(1, keepdim=True), torch.full_like(cost[:, :1], 0.5))
+        return Supports.of(law, self.slots)
 
     def _remember(self, cost: Tensor, supports: Supports) -> None:
         if self.remember:

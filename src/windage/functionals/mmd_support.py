@@ -17,9 +17,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-SLOTS = 16
-"""Most nodes that a support may have; larger ones are left to the interior-point method."""
-ROUNDS = 16
+SLOTS, ROUNDS = 16, 16
+"""Most nodes that a support may have, and most changes of it; what needs more goes to the interior point."""
+WIDE_RANK, WIDE_SLOTS, WIDE_ROUNDS = 32, 64, 80
+"""The same where the kernel has a rank above this: there an interior-point step is dear, a change cheap."""
 JITTER = 1e-12
 LIGHT = 1e-2
 """Nodes of less weight do not belong to a first guess: they come back if they are missing."""
@@ -27,7 +28,7 @@ LIGHT = 1e-2
 
 @dataclass(frozen=True)
 class Supports:
-    """For each problem up to SLOTS nodes: their indices and which of them count, B × SLOTS each."""
+    """For each problem up to so many nodes: their indices and which of them count, B × slots each."""
 
     index: Tensor
     valid: Tensor
@@ -40,10 +41,10 @@ class Supports:
         return Supports(torch.cat([self.index, more.index]), torch.cat([self.valid, more.valid]))
 
     @classmethod
-    def of(cls, laws: Tensor) -> Supports:
+    def of(cls, laws: Tensor, slots: int = SLOTS) -> Supports:
         """The heaviest nodes of laws, B × n."""
-        weight, index = laws.topk(min(SLOTS, laws.shape[1]), dim=1)
-        empty = SLOTS - index.shape[1]
+        weight, index = laws.topk(min(slots, laws.shape[1]), dim=1)
+        empty = slots - index.shape[1]
         index = torch.nn.functional.pad(index, (0, empty))
         weight = torch.nn.functional.pad(weight, (0, empty))
         return cls(index, weight > LIGHT)
@@ -67,7 +68,7 @@ def solve_on_support(
     index, valid = guess.index.clone(), guess.valid.clone()
     at_reference = kernel @ weights
     rows = torch.arange(len(cost))
-    for _ in range(ROUNDS):
+    for _ in range(ROUNDS if index.shape[1] == SLOTS else WIDE_ROUNDS):
         here = Supports(index[rows], valid[rows])
         law, on_support, z, distance = _solve(cost[rows], weights, kernel, at_reference, radius, here)
         lowest, leaving = torch.where(here.valid, on_support, torch.inf).min(1)
@@ -91,7 +92,7 @@ def solve_on_support(
 def _solve(
     cost: Tensor, weights: Tensor, kernel: Tensor, at_reference: Tensor, radius: float, on: Supports
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """The least law on each support: B × n, B × SLOTS; the multipliers z of all nodes, B × n; the gap, B."""
+    """The least law on each support: B × n, B × slots; the multipliers z of all nodes, B × n; the gap, B."""
     mask = on.valid.to(cost.dtype)
     block = kernel[on.index[:, :, None], on.index[:, None, :]] * mask[:, :, None] * mask[:, None, :]
     block.diagonal(dim1=1, dim2=2).add_(1 - mask + JITTER)
