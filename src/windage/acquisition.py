@@ -180,6 +180,10 @@ class Mmd(_KernelBall):
 class Minimax(_KernelBall):
     """The minimax approximation of the MMD ball: DRBO-MMD-MinimaxApprox."""
 
+    def __init__(self, model: ProductGP, nodes: Nodes, radius: float, sqrt_beta: float = 1.5) -> None:
+        super().__init__(model, nodes, radius, sqrt_beta)
+        self.ball = functionals.MinimaxBall.of(nodes.weights, self.factor, radius)
+
     def stand_in(self) -> Minimax:
         """On a coarser grid."""
         if len(self.weights) < 4 * FEW_ON_GRID:
@@ -189,7 +193,7 @@ class Minimax(_KernelBall):
 
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""
-        return functionals.minimax(values, self.weights, self.factor, self.radius)
+        return self.ball(values)
 
 
 def value_and_slope(acquisition: AcquisitionFunction, x: Tensor) -> tuple[Tensor, Tensor]:

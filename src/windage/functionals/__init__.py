@@ -5,12 +5,13 @@ laws near the weights. Each returns what its inner problem's optimal weights w* 
 autograd yields the envelope gradient Σ_m w*_m ∇g_m.
 """
 
-from windage.functionals.minimax import minimax
+from windage.functionals.minimax import MinimaxBall, minimax
 from windage.functionals.mmd import MmdSolver, mmd, mmd_weights
 from windage.functionals.simple import expectation, worst_case
 from windage.functionals.total_variation import total_variation, total_variation_weights
 
 __all__ = [
+    "MinimaxBall",
     "MmdSolver",
     "expectation",
     "minimax",

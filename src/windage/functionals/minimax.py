@@ -6,6 +6,8 @@ function ε → worst expectation is approximated by the mean of its lower and i
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import torch
 from torch import Tensor
 
@@ -18,35 +20,65 @@ def minimax(values: Tensor, weights: Tensor, factor: Tensor, radius: float) -> T
     Args:
         values: g at the nodes, ``... × n``.
         weights: the reference law ŵ, ``n``.
-        factor: A of ``windage.surrogate.kernel_factor``, ``r × n``, rows orthogonal.
+        factor: A of ``windage.surrogate.kernel_factor``, ``r × n``; rows orthogonal if r < n.
         radius: ε ≥ 0.
 
     Returns:
         ``...``: E + ε(T+S)/2 for ε < ε', (E + εT + mn)/2 for ε' ≤ ε < ε*, mn for ε ≥ ε*.
     """
-    mean = values @ weights
-    lowest, where = values.min(dim=-1)
-    # ε* = ‖A(e - ŵ)‖, the distance to all probability on the worst node
-    corner = (factor.mT - factor @ weights).norm(dim=1)[where].clamp_min(1e-12)
-    chord = (lowest - mean) / corner
-    slope = torch.minimum(-_sensitivity(values, factor), chord)
-    # in T ≤ 0 and S ≤ T every branch is finite; where all values are equal both are 0
-    turn = (lowest - mean) / torch.where(slope < 0, slope, torch.full_like(slope, -1.0))
-    near = mean + radius * (chord + slope) / 2
-    far = (mean + radius * chord + lowest) / 2
-    inner = torch.where(radius < turn, near, far)
-    return torch.where(radius < corner, inner, lowest)
+    return MinimaxBall.of(weights, factor, radius)(values)
 
 
-def _sensitivity(values: Tensor, factor: Tensor) -> Tensor:
-    """sqrt(gᵀP g - (gᵀP1)²/(1ᵀP1)) with P = (AᵀA + jitter·I)⁻¹.
+@dataclass(frozen=True)
+class MinimaxBall:
+    """What of a ball does not depend on the values, computed once for many of them.
 
-    The rows of A are orthogonal, of squares λ: P = (I - Aᵀ diag(1/(λ + jitter)) A)/jitter, without a solver.
+    corner: ε* = ‖A(e - ŵ)‖ for all probability on each node, n. ones: P1 times the jitter, n.
+    root: r × n with gᵀPg times the jitter equal to ‖root g‖², or to ‖g‖² - ‖root g‖² where ``rest`` is set;
+    P = (AᵀA + jitter·I)⁻¹.
     """
-    share = factor / (factor.square().sum(1, keepdim=True) + JITTER).sqrt()
-    centred = values - values.mean(dim=-1, keepdim=True)  # the form ignores constants; this keeps digits
-    ones = 1 - share.sum(1) @ share  # P1, times the jitter like all that follows
-    quadratic = centred.square().sum(-1) - (centred @ share.mT).square().sum(-1)
-    quadratic = (quadratic - (centred @ ones).square() / ones.sum()) / JITTER
-    root: Tensor = quadratic.clamp_min(1e-30).sqrt()
-    return root
+
+    weights: Tensor
+    radius: float
+    corner: Tensor
+    ones: Tensor
+    root: Tensor
+    rest: bool
+
+    @classmethod
+    def of(cls, weights: Tensor, factor: Tensor, radius: float) -> MinimaxBall:
+        """The ball of that radius around the weights."""
+        n = len(weights)
+        corner = (factor.mT - factor @ weights).norm(dim=1).clamp_min(1e-12)
+        if len(factor) < n:
+            # orthogonal rows, of squares λ: P = (I - Aᵀ diag(1/(λ + jitter)) A)/jitter
+            root = factor / (factor.square().sum(1, keepdim=True) + JITTER).sqrt()
+            return cls(weights, radius, corner, 1 - root.sum(1) @ root, root, rest=True)
+        eye = torch.eye(n, dtype=factor.dtype)
+        chol = torch.linalg.cholesky(factor.mT @ factor + JITTER * eye)
+        root = JITTER**0.5 * torch.linalg.solve_triangular(chol, eye, upper=False)
+        return cls(weights, radius, corner, root.sum(1) @ root, root, rest=False)
+
+    def __call__(self, values: Tensor) -> Tensor:
+        """Values ``... × n`` → ``...``."""
+        mean = values @ self.weights
+        lowest, where = values.min(dim=-1)
+        corner = self.corner[where]
+        chord = (lowest - mean) / corner
+        slope = torch.minimum(-self._sensitivity(values), chord)
+        # in T ≤ 0 and S ≤ T every branch is finite; where all values are equal both are 0
+        turn = (lowest - mean) / torch.where(slope < 0, slope, torch.full_like(slope, -1.0))
+        near = mean + self.radius * (chord + slope) / 2
+        far = (mean + self.radius * chord + lowest) / 2
+        inner = torch.where(self.radius < turn, near, far)
+        return torch.where(self.radius < corner, inner, lowest)
+
+    def _sensitivity(self, values: Tensor) -> Tensor:
+        """sqrt(gᵀP g - (gᵀP1)²/(1ᵀP1)), all times the jitter until the end."""
+        centred = values - values.mean(dim=-1, keepdim=True)  # the form ignores constants; this keeps digits
+        quadratic = (centred @ self.root.mT).square().sum(-1)
+        if self.rest:
+            quadratic = centred.square().sum(-1) - quadratic
+        quadratic = (quadratic - (centred @ self.ones).square() / self.ones.sum()) / JITTER
+        root: Tensor = quadratic.clamp_min(1e-30).sqrt()
+        return root

@@ -9,6 +9,8 @@ RANK_TOLERANCE = 1e-12
 """Relative error of a low-rank form (Frobenius norm)."""
 FIRST_WIDTH, MOST = 24, 0.6
 """The first sketch's columns, and the last one's as a share of the full rank."""
+HOPELESS_WIDTH, HOPELESS_ERROR = 96, 1e-2
+"""A sketch of so many columns that leaves so much will not get there."""
 
 
 def low_rank(matrix: Tensor, tolerance: float = RANK_TOLERANCE) -> tuple[Tensor, Tensor] | None:
@@ -27,7 +29,10 @@ def low_rank(matrix: Tensor, tolerance: float = RANK_TOLERANCE) -> tuple[Tensor,
         sketch = matrix @ torch.randn(columns, width, generator=generator, dtype=matrix.dtype)
         basis = torch.linalg.qr(sketch).Q
         reduced = basis.mT @ matrix
-        if (matrix - basis @ reduced).norm() <= tolerance * norm:
+        error = (matrix - basis @ reduced).norm() / norm
+        if width >= HOPELESS_WIDTH and error > HOPELESS_ERROR:
+            return None
+        if error <= tolerance:
             left, singular, right = torch.linalg.svd(reduced, full_matrices=False)
             rank = max(1, int((singular > tolerance * singular[0]).sum()))
             return basis @ left[:, :rank], (singular[:rank, None] * right[:rank]).contiguous()
@@ -35,8 +40,14 @@ def low_rank(matrix: Tensor, tolerance: float = RANK_TOLERANCE) -> tuple[Tensor,
 
 
 def kernel_factor(kernel: Tensor, tolerance: float = 1e-10) -> Tensor:
-    """A (r × n) with AᵀA = kernel up to ``tolerance`` of its largest eigenvalue."""
+    """A (r × n) with AᵀA = kernel up to ``tolerance`` of its largest eigenvalue; orthogonal rows if r < n."""
     found = low_rank(kernel)
+    if found is None:  # of high rank: Cholesky's is a tenth of the work of an eigendecomposition
+        lifted = kernel + tolerance * torch.eye(len(kernel), dtype=kernel.dtype)
+        chol, failed = torch.linalg.cholesky_ex(lifted)
+        if int(failed) == 0:
+            transposed: Tensor = chol.mT
+            return transposed
     basis = torch.eye(len(kernel), dtype=kernel.dtype) if found is None else found[0]
     eigenvalues, vectors = torch.linalg.eigh(basis.mT @ kernel @ basis)
     keep = eigenvalues > tolerance * eigenvalues[-1]
