@@ -63,3 +63,18 @@ def test_links_between_documents_hold():
 def test_the_changelog_knows_this_version():
     assert f"## {windage.__version__}" in (ROOT / "CHANGELOG.md").read_text()
     assert f'version = "{windage.__version__}"' in (ROOT / "pyproject.toml").read_text()
+
+
+def test_the_reproduction_shows_the_tables_that_were_printed():
+    page = (ROOT / "docs/reproduction.md").read_text()
+    shown = re.findall(r"<!-- table ([\w-]+) -->\n(.*?)\n<!-- end -->", page, flags=re.DOTALL)
+    assert [name for name, _ in shown] == [
+        "paper-regret",
+        "paper-reward",
+        "later-regret",
+        "runtime",
+        "density",
+        "saa",
+    ]
+    for name, text in shown:
+        assert text == (ROOT / "docs/reproduction" / f"{name}.md").read_text().strip(), name

@@ -36,7 +36,7 @@ def load(
         problem = sources.problem(name, noise)
         best = problem.optimum.value
         for path in runs:
-            frame, metadata = steps.read_table(steps.with_ending(path, steps.RUN))
+            frame, metadata = steps.read_run(path)
             _check_inputs(sources, metadata)
             if not steps.with_ending(path, steps.SCORES).exists():
                 score(path, problem)
@@ -54,7 +54,7 @@ def load(
 def _check_inputs(sources: Sources, metadata: dict[str, Any]) -> None:
     """Expectations are of the very problem that was run."""
     mine = sources.digests(metadata["problem"], metadata["method"])["problem"]
-    if metadata["inputs"]["problem"] != mine:
+    if metadata["inputs"].get("problem") != mine:
         raise ConfigurationError(
             f"the runs of {metadata['problem']!r} were made with another table of samples or another plugin: "
             "give the same --portfolio-data and --plugin as then."

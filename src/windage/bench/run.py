@@ -138,7 +138,7 @@ def _meet(problem: Problem, seed: int, step: int, decision: dict[str, Any]) -> t
 
 def score(path: Path, problem: Problem) -> None:
     """The exact expectation of each decision of a finished run, in a file beside it."""
-    frame, _ = steps.read_table(steps.with_ending(path, steps.RUN))
+    frame, _ = steps.read_run(path)
     expected = problem.expected(frame[list(problem.decisions)].to_numpy())
     scores = frame[["step"]].assign(expected=expected)
     steps.write_table(steps.with_ending(path, steps.SCORES), scores, {"expectation_of": path.name})

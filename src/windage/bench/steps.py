@@ -145,6 +145,14 @@ def read_metadata(path: Path) -> dict[str, Any]:
         raise _broken(path, error) from None
 
 
+def read_run(path: Path) -> tuple[pandas.DataFrame, dict[str, Any]]:
+    """A finished run and its metadata."""
+    frame, metadata = read_table(with_ending(path, RUN))
+    if not metadata.keys() >= {"problem", "method", "seed", "inputs"}:
+        raise _broken(with_ending(path, RUN), "windage did not write it")
+    return frame, metadata
+
+
 def _metadata(path: Path, schema: Any) -> dict[str, Any]:
     try:
         found = json.loads((schema.metadata or {})[METADATA])
