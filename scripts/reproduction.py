@@ -1,4 +1,4 @@
-"""Bring results into docs/reproduction: tables, figures, manifests, and the tables inside docs/reproduction.md.
+"""Bring results into docs/reproduction: tables, figures, manifests, and the tables of docs/reproduction.md.
 
     windage bench run --suite paper --budget 100 --seeds 100-104 --jobs 2 --out results/paper
     windage bench run --suite later --problems ackley@0.2,newsvendor,hartmann-complicated \
@@ -25,7 +25,9 @@ FOLDER = DOCS / "reproduction"
 
 def main() -> None:
     """Write the files, then fill the page."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("paper", type=Path)
     parser.add_argument("later", type=Path)
     arguments = parser.parse_args()
@@ -40,13 +42,14 @@ def main() -> None:
 
 
 def fill(page: Path) -> None:
-    """Put each table of the folder between its marks: ``<!-- table paper-regret -->`` and ``<!-- end -->``."""
+    """Put each table between its marks: ``<!-- table paper-regret -->`` and ``<!-- end -->``."""
 
     def body(match: re.Match[str]) -> str:
         text = (FOLDER / f"{match[1]}.md").read_text().strip()
         return f"<!-- table {match[1]} -->\n{text}\n<!-- end -->"
 
-    page.write_text(re.sub(r"<!-- table ([\w-]+) -->.*?<!-- end -->", body, page.read_text(), flags=re.DOTALL))
+    marks = r"<!-- table ([\w-]+) -->.*?<!-- end -->"
+    page.write_text(re.sub(marks, body, page.read_text(), flags=re.DOTALL))
 
 
 if __name__ == "__main__":

@@ -44,6 +44,7 @@ def whole(tmp_path_factory):
 
 
 pytestmark = pytest.mark.xdist_group("bench")
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 
 
 def test_every_method_meets_the_same_decisions_and_contexts(whole):
@@ -253,6 +254,7 @@ def forget(plugin, problem, method):
         configuration._origins.pop(key, None)
 
 
+@linux
 def test_a_killed_worker_costs_nothing(tmp_path, whole):
     out = tmp_path / "results"
     process = subprocess.Popen(
@@ -303,6 +305,7 @@ def test_a_run_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path)
     assert len(list(out.glob("runs/newsvendor/gp-ucb/*.scores.parquet"))) == 2
 
 
+@linux
 def test_no_worker_outlives_its_command(tmp_path):
     out = tmp_path / "results"
     process = subprocess.Popen(command("run", *SMALL, "--jobs", 2, "--out", out), stderr=subprocess.DEVNULL)
