@@ -72,6 +72,7 @@ def test_the_reproduction_shows_the_tables_that_were_printed():
         "paper-regret",
         "paper-reward",
         "later-regret",
+        "runtime",
         "density",
         "saa",
     ]
