@@ -12,7 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import CancelledError, as_completed
+from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -116,7 +116,7 @@ def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     broken = 0
     while left:
         try:
-            for result in _through(_pool(jobs), list(left.values())):
+            for result in _through(_pool(jobs), list(left.values()), jobs):
                 del left[result.name]
                 yield result
         except BrokenProcessPool as error:
@@ -135,7 +135,7 @@ def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 def _alone(task: Task) -> Result:
     """A run whose process may have been killed by it: in a process for itself."""
     try:
-        return next(_through(_pool(1), [task]))
+        return next(_through(_pool(1), [task], 1))
     except BrokenProcessPool:
         return record_failure(task, "its process was killed (too little memory, or a crash in native code)")
 
@@ -150,10 +150,17 @@ def _pool(jobs: int) -> Any:
     return loky.ProcessPoolExecutor(max_workers=jobs, env=dict.fromkeys(names, "1"))
 
 
-def _through(pool: Any, tasks: Sequence[Task]) -> Iterator[Result]:
+def _through(pool: Any, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+    """A task a process at a time: nothing waits in the pool when it is stopped."""
+    waiting = list(reversed(tasks))
+    running: set[Any] = set()
     try:
-        for future in as_completed([pool.submit(execute, task) for task in tasks]):
-            yield future.result()
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.add(pool.submit(execute, waiting.pop()))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
         pool.shutdown()
     except BaseException:
         pool.shutdown(kill_workers=True)
