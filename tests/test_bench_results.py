@@ -140,18 +140,13 @@ def test_lines_can_be_told_apart_in_grey():
     assert set(figures.STYLES) == set(configuration.PAPER_METHODS)
 
 
-PAPER_TABLE_2 = {
-    "normal": [(0.3222, 0.0327), (0.1315, 0.0088), (0.1156, 0.0079), (0.0962, 0.0083)],
-    "complicated": [(0.6216, 0.0190), (0.5380, 0.0333), (0.4853, 0.0233), (0.4724, 0.0258)],
-}
-
-
 def test_table_2_is_the_papers():
     """Seven of eight cells within two standard errors of the difference."""
     rows = list(context_density.measure(20, rules=("rule-of-thumb",)))
     near = 0
-    for law, cells in PAPER_TABLE_2.items():
-        for n, (mean, error) in zip(context_density.COUNTS, cells, strict=True):
+    for law, cells in context_density.PAPER.items():
+        for n, cell in zip(context_density.COUNTS, cells, strict=True):
+            mean, error = map(float, cell.split(" ± "))
             mine = tables.mean_and_error([d for a, _, m, d in rows if (a, m) == (law, n)])
             near += abs(mine[0] - mean) <= 2 * np.hypot(mine[1], error)
     assert near >= 7

@@ -90,6 +90,7 @@ def maximize(
         avoid: points that the result must differ from, where the space has another.
     """
     raw = every(blocks, raw_samples)
+    tops_found = 0
     if raw is not None:
         values = score(acquisition, raw)
         points = raw[torch.nan_to_num(values, nan=-torch.inf).argsort(descending=True, stable=True)]
@@ -106,12 +107,14 @@ def maximize(
         tops = torch.nan_to_num(tops, nan=-torch.inf)
         best_first = [part.argsort(descending=True, stable=True) for part in (tops, ranks)]
         points = torch.cat([climbed[best_first[0]], raw[best_first[1]]])
+        tops_found = len(climbed)
     candidates = points[:1]
     if avoid is not None and len(avoid):
-        free = points[(points[:, None, :] - avoid).abs().amax(2).amin(1) > APART]
+        free = (points[:, None, :] - avoid).abs().amax(2).amin(1) > APART
         # the best top may be taken: then another top or a raw point near it is the best of what is left
-        spare = torch.cat([free[:SECOND], free[restarts : restarts + SECOND]])
-        candidates = spare if len(free) else candidates
+        parts = zip(points.tensor_split([tops_found]), free.tensor_split([tops_found]), strict=True)
+        spare = torch.cat([part[untaken][:SECOND] for part, untaken in parts])
+        candidates = spare if len(spare) else candidates
     values = torch.nan_to_num(score(acquisition, candidates), nan=-torch.inf)
     best = int(values.argmax())
     return Maximum(candidates[best], float(values[best]))

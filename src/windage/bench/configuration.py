@@ -37,7 +37,6 @@ FIXED = ("decisions", "contexts", "method", "direction", "seed", "budget")
 class Suite:
     """A set of runs with a name."""
 
-    summary: str
     problems: tuple[str, ...]
     methods: tuple[str, ...]
     budget: int
@@ -47,22 +46,21 @@ class Suite:
 
 SUITES: Mapping[str, Suite] = {
     "paper": Suite(
-        "the paper's eight problems and six methods",
         PAPER_PROBLEMS,
         PAPER_METHODS,
         100,
         tuple(range(100, 105)),
     ),
+    # the protocol of the later works: wider laws, 5 initial decisions
     "later": Suite(
-        "the protocol of the later works: σ = 0.2, 5 initial decisions, 200 steps, 10 seeds",
         LATER_PROBLEMS,
         PAPER_METHODS,
         200,
         tuple(range(100, 110)),
         {"initial": 5},
     ),
+    # does everything work?
     "smoke": Suite(
-        "all problems and methods, 5 steps each: does everything work?",
         (*PAPER_PROBLEMS, "ackley@0.2", "branin@0.2", "hartmann@0.2"),
         PAPER_METHODS,
         5,
@@ -110,16 +108,17 @@ class Sources:
         self.load()
         return problems.get(name, noise, self.portfolio_data)
 
-    def digests(self, problem: str, method: str) -> dict[str, str]:
-        """What the problem and the method depend on beside the version: empty for windage's own."""
-        found = {
-            "problem": _origins.get(("problem", problem), ""),
-            "method": _origins.get(("method", method), ""),
-        }
-        function = self.problem(problem).function
-        if isinstance(function, portfolio.Portfolio):
-            found["problem"] = function.digest
-        return found
+
+def problem_digest(problem: problems.Problem) -> str:
+    """Of the table or the plugin that a problem comes from; empty for windage's own functions."""
+    if isinstance(problem.function, portfolio.Portfolio):
+        return problem.function.digest
+    return _origins.get(("problem", problem.name), "")
+
+
+def digests(problem: problems.Problem, method: str) -> dict[str, str]:
+    """What a run depends on beside its configuration."""
+    return {"problem": problem_digest(problem), "method": _origins.get(("method", method), "")}
 
 
 @dataclass(frozen=True)
@@ -151,7 +150,7 @@ class Task:
     def find_problem(self) -> problems.Problem:
         """The problem; refused if the file that it comes from is another one by now."""
         problem = self.sources.problem(self.problem, self.configuration.noise)
-        if self.sources.digests(self.problem, self.method) != dict(self.inputs):
+        if digests(problem, self.method) != dict(self.inputs):
             raise ConfigurationError("the plugin or the table of samples was changed while the runs went on.")
         return problem
 
@@ -190,13 +189,14 @@ def plan(
     if sources.portfolio_data is not None:
         portfolio.read(sources.portfolio_data)
     configuration = Configuration(steps, keywords, noise)
-    for name in names:  # refuses a wrong setting before anything runs
-        new_optimizer(sources.problem(name, noise), methods[0], 0, configuration)
-    inputs = {(name, method): sources.digests(name, method) for name in names for method in methods}
+    chosen = [problems.get(name, noise, sources.portfolio_data) for name in names]
+    for problem in chosen:  # refuses a wrong setting before anything runs
+        new_optimizer(problem, methods[0], 0, configuration)
+    where = str(folder.resolve())
     return [
-        Task(name, method, seed, configuration, str(folder.resolve()), sources, inputs[name, method])
+        Task(problem.name, method, seed, configuration, where, sources, digests(problem, method))
         for seed in dict.fromkeys(seeds or base.seeds)  # an interrupted sweep has all problems of some seeds
-        for name in names
+        for problem in chosen
         for method in methods
     ]
 
@@ -291,9 +291,3 @@ def load_plugin(path: str) -> str:
     _origins.update({("method", added): digest for added in set(METHODS) - before[1]})
     _loaded[str(file)] = digest
     return digest
-
-
-def method_order(names: Sequence[str]) -> list[str]:
-    """The order of the methods' table, then any others."""
-    known = [name for name in METHODS if name in names]
-    return known + sorted(set(names) - set(known))

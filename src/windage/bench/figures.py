@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from windage.bench import steps
-from windage.bench.tables import cumulative, shows_reward
+from windage.bench.problems import PROBLEMS
+from windage.bench.tables import cumulative
 from windage.plots import pyplot
 
 if TYPE_CHECKING:
@@ -73,11 +74,25 @@ def draw(table: pandas.DataFrame, folder: Path) -> list[Path]:
     written: list[Path] = []
     for name, group in groups.items():
         panels = [
-            (p, kind) for p in group for kind in (("reward", "regret") if shows_reward(p) else ("regret",))
+            (p, kind) for p in group for kind in (("reward", "regret") if _shows_reward(p) else ("regret",))
         ]
         if panels:
             written += _figure(table, panels, folder / name)
     return written
+
+
+def _shows_reward(problem: str) -> bool:
+    """Whether the paper's figure has this problem's reward."""
+    return problem in PROBLEMS and PROBLEMS[problem].reward
+
+
+def save(figure: Any, *files: Path) -> None:
+    """Write a figure to each file, and let it go."""
+    with steps.storage(files[0].parent):
+        files[0].parent.mkdir(parents=True, exist_ok=True)
+        for file in files:
+            figure.savefig(file, dpi=150, metadata={"CreationDate": None} if file.suffix == ".pdf" else None)
+    pyplot().close(figure)
 
 
 def _figure(table: pandas.DataFrame, panels: list[tuple[str, str]], path: Path) -> list[Path]:
@@ -102,11 +117,7 @@ def _figure(table: pandas.DataFrame, panels: list[tuple[str, str]], path: Path) 
         handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * columns), frameon=False
     )
     files = [path.with_name(path.name + ending) for ending in (".png", ".pdf")]
-    with steps.storage(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        for file in files:
-            figure.savefig(file, dpi=150, metadata={"CreationDate": None} if file.suffix == ".pdf" else None)
-    plt.close(figure)
+    save(figure, *files)
     return files
 
 

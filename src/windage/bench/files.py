@@ -1,9 +1,12 @@
-"""Files that are there whole or not at all."""
+"""Files that are there whole or not at all, and locks between processes."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
+
+from windage.errors import missing_extra
 
 PART = ".part"
 """The ending of a file that is being written; one that was left by a kill means nothing."""
@@ -18,3 +21,12 @@ def write_whole(path: Path, content: bytes) -> None:
     except OSError:
         partial.unlink(missing_ok=True)
         raise
+
+
+def lock(path: Path) -> Any:
+    """A lock that ends with the process that holds it, however that ends."""
+    try:
+        import filelock
+    except ImportError as error:
+        raise missing_extra("filelock", "bench", "the benchmark") from error
+    return filelock.FileLock(path)

@@ -26,9 +26,8 @@ import numpy as np
 from windage import __version__
 from windage.bench import steps
 from windage.bench.configuration import Task, new_optimizer
-from windage.bench.files import write_whole
+from windage.bench.files import lock, write_whole
 from windage.bench.problems import Problem
-from windage.errors import missing_extra
 
 CONTEXT, NOISE = 1, 2
 """The streams of a seed: contexts and noise, the same for every method."""
@@ -47,7 +46,7 @@ class Result:
 def execute(task: Task) -> Result:
     """Do what is left of a run and score it; a fault of the problem or the method is recorded, not raised."""
     _stop_if_orphaned(task)
-    with _ONE_AT_A_TIME, _lock(steps.with_ending(task.path, steps.LOCK)):
+    with _ONE_AT_A_TIME, _locked(steps.with_ending(task.path, steps.LOCK)):
         try:
             problem = task.find_problem()
             if not steps.with_ending(task.path, steps.RUN).exists():
@@ -81,9 +80,9 @@ def _stop_if_orphaned(task: Task) -> None:
 
 
 def _run(task: Task, problem: Problem) -> None:
-    done = steps.read_steps(task.path)
+    done, size = steps.read_steps(task.path)
     optimizer = _restored(new_optimizer(problem, task.method, task.seed, task.configuration), done)
-    with steps.appending(task.path) as append:
+    with steps.appending(task.path, size) as append:
         for step in range(len(done), task.configuration.budget):
             _stop_if_orphaned(task)
             start = time.perf_counter()
@@ -189,17 +188,13 @@ def _processor() -> str:
 
 
 @contextmanager
-def _lock(path: Path) -> Iterator[None]:
+def _locked(path: Path) -> Iterator[None]:
     """No two processes work on one run, should the command be given twice or a worker outlive it."""
-    try:
-        import filelock
-    except ImportError as error:
-        raise missing_extra("filelock", "bench", "the benchmark") from error
-    lock = filelock.FileLock(path)
     with steps.storage(path.parent):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()  # whoever holds it is finishing this very run
+        held = lock(path)
+        held.acquire()  # whoever holds it is finishing this very run
     try:
         yield
     finally:
-        lock.release()
+        held.release()

@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from windage.bench import steps
 from windage.bench.configuration import Configuration, Task
-from windage.bench.files import PART, write_whole
+from windage.bench.files import PART, lock, write_whole
 from windage.bench.run import Result, execute, made_by, record_failure
 from windage.errors import ConfigurationError, WindageError, missing_extra
 
@@ -100,7 +100,7 @@ def _is_finished(task: Task) -> bool:
     run = steps.with_ending(task.path, steps.RUN)
     if run.exists():
         inputs = steps.read_metadata(run).get("inputs")
-    elif begun := steps.read_steps(task.path):
+    elif begun := steps.read_steps(task.path)[0]:
         inputs = begun[0]["inputs"]
     if inputs is not None and inputs != dict(task.inputs):
         raise ConfigurationError(
@@ -220,17 +220,13 @@ def _cluster(backend: str, scheduler: str | None) -> Iterator[Any]:
 @contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
     """The folder for one command at a time; let go when this process ends, however it ends."""
-    try:
-        import filelock
-    except ImportError as error:
-        raise missing_extra("filelock", "bench", "the benchmark") from error
+    path = folder / LOCK
     with steps.storage(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / LOCK
-        lock = filelock.FileLock(path)
+        held = lock(path)
         try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
+            held.acquire(timeout=0)
+        except TimeoutError:
             raise ConfigurationError(
                 f"another `windage bench run` works in {folder}. Wait for it, or choose another --out."
             ) from None
@@ -238,7 +234,7 @@ def _claimed(folder: Path) -> Iterator[None]:
         yield
     finally:
         path.unlink(missing_ok=True)
-        lock.release()
+        held.release()
 
 
 def _check_manifest(folder: Path, configuration: Configuration) -> None:
@@ -282,8 +278,7 @@ def write_manifest(folder: Path, configuration: Configuration) -> None:
     """What is in the folder, gathered from the files themselves."""
     runs = [
         {k: v for k, v in steps.read_metadata(path).items() if k != "configuration"}
-        for path in sorted(folder.glob(f"runs/*/*/*{steps.RUN}"))
-        if not path.name.endswith(steps.SCORES)
+        for path in (steps.with_ending(run, steps.RUN) for run in steps.finished_runs(folder))
     ]
     failed = [steps.read_failure(path) for path in sorted(folder.glob(f"runs/*/*/*{steps.FAILED}"))]
     manifest = {

@@ -104,21 +104,25 @@ def _plain_ask(optimizer: Optimizer, method: str) -> float:
         return fitted + time.process_time() - start
 
 
+def _single(number: float | None, places: int) -> Cell:
+    """A number without an error, or nothing."""
+    nan = float("nan")
+    return (
+        Cell("", values=(nan, nan)) if number is None else Cell(f"{number:,.{places}f}", values=(number, nan))
+    )
+
+
 def sheet(timings: Sequence[Timing]) -> Sheet:
     """Methods × (windage, plain, ratio, paper)."""
     rows = []
     for timing in timings:
         mean, error = mean_and_error(timing.seconds)
         slow, paper = timing.plain_seconds, PAPER_SECONDS.get(timing.method)
-        nan = float("nan")
         cells = (
             Cell(f"{mean:.2f}" + ("" if np.isnan(error) else f" ± {error:.2f}"), values=(mean, error)),
-            Cell("" if slow is None else f"{slow:,.0f}", values=(nan if slow is None else slow, nan)),
-            Cell(
-                "" if slow is None else f"{slow / mean:,.0f}",
-                values=(nan if slow is None else slow / mean, nan),
-            ),
-            Cell("" if paper is None else f"{paper:,.2f}", values=(nan if paper is None else paper, nan)),
+            _single(slow, 0),
+            _single(slow and slow / mean, 0),
+            _single(paper, 2),
         )
         rows.append((timing.method, cells))
     budget = timings[0].budget

@@ -14,14 +14,15 @@ import numpy as np
 import torch
 
 from windage.acquisition import Expectation
-from windage.bench import problems, steps, study
+from windage.bench import problems, study
+from windage.bench.figures import save
 from windage.bench.tables import Cell, Sheet, spread
 from windage.density import Nodes
 from windage.errors import ConfigurationError
 from windage.evidence import Evidence
 from windage.maximize import maximize
 from windage.methods import Settings
-from windage.plots import pyplot
+from windage.plots import ACCENT, INK, SOFT, pyplot
 from windage.proposal import one_thread
 from windage.surrogate import ProductGP, fit
 
@@ -113,8 +114,8 @@ def picture(errors: Sequence[Error], path: Path, title: str) -> None:
     plt = pyplot()
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     looks: dict[str, tuple[str, str, Callable[[Error], bool]]] = {
-        "M samples, mean": ("#14284b", "o-", lambda e: e.kind == "samples"),
-        "deterministic cells": ("#c2571a", "s--", lambda e: e.kind == "cells"),
+        "M samples, mean": (INK, "o-", lambda e: e.kind == "samples"),
+        "deterministic cells": (ACCENT, "s--", lambda e: e.kind == "cells"),
     }
     for label, (colour, mark, chosen) in looks.items():
         sizes = sorted({e.nodes for e in errors if chosen(e)})
@@ -122,14 +123,11 @@ def picture(errors: Sequence[Error], path: Path, title: str) -> None:
         axes.plot(sizes, [np.mean(g) for g in groups], mark, color=colour, label=label)
         for n, group in zip(sizes, groups, strict=True):
             if len(group) > 1:
-                axes.plot([n] * len(group), group, ".", color="#8a8f98", markersize=4, zorder=0)
+                axes.plot([n] * len(group), group, ".", color=SOFT, markersize=4, zorder=0)
     axes.set(
         xscale="log", yscale="log", xlabel="nodes of the context", ylabel="distance of the chosen decision"
     )
     axes.set_title(title, loc="left", fontsize="medium")
     axes.legend(frameon=False)
     axes.spines[["top", "right"]].set_visible(False)
-    with steps.storage(path.parent):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
-    plt.close(figure)
+    save(figure, path)

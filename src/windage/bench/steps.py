@@ -49,28 +49,23 @@ def with_ending(path: Path, ending: str) -> Path:
     return path.with_name(path.name + ending)
 
 
-def read_steps(path: Path) -> list[dict[str, Any]]:
-    """The whole lines of a run's steps. A torn last line, of a killed process, is cut off."""
+def read_steps(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The steps of a run in whole lines, and the bytes that they take: a torn last line does not count."""
     file = with_ending(path, STEPS)
-    if not file.exists():
-        return []
     with storage(file, "read"):
-        content = file.read_bytes()
-        steps: list[dict[str, Any]] = []
-        end = 0
-        for line in content.splitlines(keepends=True):
-            try:
-                step = json.loads(line) if line.endswith(b"\n") else None
-            except ValueError:
-                step = None
-            if not isinstance(step, dict) or step.get("step") != len(steps) or not step.keys() >= KEYS:
-                break
-            steps.append(step)
-            end += len(line)
-        if end < len(content):
-            with file.open("r+b") as opened:
-                opened.truncate(end)
-    return steps
+        content = file.read_bytes() if file.exists() else b""
+    steps: list[dict[str, Any]] = []
+    size = 0
+    for line in content.splitlines(keepends=True):
+        try:
+            step = json.loads(line) if line.endswith(b"\n") else None
+        except ValueError:
+            step = None
+        if not isinstance(step, dict) or step.get("step") != len(steps) or not step.keys() >= KEYS:
+            break
+        steps.append(step)
+        size += len(line)
+    return steps, size
 
 
 def count_steps(path: Path) -> int:
@@ -82,11 +77,12 @@ def count_steps(path: Path) -> int:
 
 
 @contextmanager
-def appending(path: Path) -> Iterator[Any]:
-    """A function that adds a step to a run's file and hands it to the system at once."""
+def appending(path: Path, size: int) -> Iterator[Any]:
+    """A function that adds a step after the first ``size`` bytes and hands it to the system at once."""
     with storage(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         file = with_ending(path, STEPS).open("ab", buffering=0)
+        file.truncate(size)  # a torn line of a killed process
 
     def append(step: Mapping[str, Any]) -> None:
         line = json.dumps(step, separators=(",", ":")).encode() + b"\n"
@@ -166,6 +162,12 @@ def _metadata(path: Path, schema: Any) -> dict[str, Any]:
 def _broken(path: Path, reason: object) -> StorageError:
     text = " ".join(str(reason).split())[:200]
     return StorageError(f"{path} cannot be read ({text}). Delete it; the same command makes it anew.")
+
+
+def finished_runs(folder: Path) -> list[Path]:
+    """The finished runs of an output folder, without their ending, in order."""
+    found = sorted(folder.glob(f"runs/*/*/*{RUN}"))
+    return [p.with_name(p.name.removesuffix(RUN)) for p in found if not p.name.endswith(SCORES)]
 
 
 def read_failure(path: Path) -> dict[str, str]:

@@ -14,7 +14,6 @@ from scipy import stats
 
 from windage.bench import steps
 from windage.bench.files import write_whole
-from windage.bench.problems import PROBLEMS
 
 if TYPE_CHECKING:
     import pandas
@@ -179,8 +178,3 @@ def _tie(best: Mapping[int, float], other: Mapping[int, float]) -> str:
     if np.ptp(difference) == 0:
         return TIE if difference[0] == 0 else ""
     return TIE if float(stats.ttest_1samp(difference, 0).pvalue) > LEVEL else ""
-
-
-def shows_reward(problem: str) -> bool:
-    """Whether the paper's figure has this problem's reward."""
-    return problem in PROBLEMS and PROBLEMS[problem].reward
