@@ -352,7 +352,7 @@ def test_a_pending_best_leaves_the_next_best_and_not_a_far_top():
 
     class Hills:
         chunk = 64
-        stand_in_is_close = False
+        stand_in_is_close = smooth = jumps = False
 
         def stand_in(self):
             return self

@@ -30,7 +30,7 @@ class Bowl:
     """-(distance to a point)²; counts its points."""
 
     chunk = 64
-    stand_in_is_close = False
+    stand_in_is_close = smooth = jumps = False
 
     def __init__(self, top):
         self.top = torch.tensor(top, dtype=torch.double)
@@ -45,13 +45,14 @@ class Bowl:
         return value_and_slope(self, x)
 
 
-def climb(function, starts):
+def climb(function, starts, smooth=True):
     def evaluate(x):
         x = x.clone().requires_grad_(True)
         value = function(x)
         return value.detach(), torch.autograd.grad(value.sum(), x)[0]
 
-    return ascend(evaluate, starts, torch.zeros_like(starts), torch.ones_like(starts))
+    ends = (torch.zeros_like(starts), torch.ones_like(starts))
+    return ascend(evaluate, starts, *ends, smooth=smooth)[:2]
 
 
 @pytest.mark.parametrize("dimensions", [1, 2, 6, 12])
@@ -78,6 +79,46 @@ def test_ascent_stops_at_the_bounds():
     assert torch.allclose(points, torch.tensor([1.0, 0.0], dtype=torch.double).expand(5, 2))
 
 
+@pytest.mark.parametrize("dimensions", [1, 2, 5])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_ascent_reaches_the_top_of_a_kinked_hill(dimensions, seed):
+    generator = torch.Generator().manual_seed(seed)
+    slopes = torch.randn(3 * dimensions, dimensions, generator=generator, dtype=torch.double)
+    slopes = torch.cat([slopes, -slopes])  # so that the top is where they all meet
+    top = 0.2 + 0.6 * torch.rand(dimensions, generator=generator, dtype=torch.double)
+
+    def hill(x):
+        return ((x - top) @ slopes.mT).amin(1) - 0.1 * (x - top).square().sum(1)
+
+    starts = torch.rand(6, dimensions, generator=generator, dtype=torch.double)
+    _, values = climb(hill, starts, smooth=False)
+    assert -1e-6 < float(values.max()) <= 0
+
+
+def test_a_jump_is_searched_without_slopes():
+    class Cliff:
+        """Rises towards the line x1 + x2 = 1, where it falls; highest there at x1 = 0.3."""
+
+        chunk = 1000
+        stand_in_is_close = smooth = False
+        jumps = True
+
+        def __call__(self, X):
+            x = X.squeeze(-2)
+            level = x.sum(1)
+            return torch.where(level < 1, level - (x[:, 0] - 0.3).square(), level - 10)
+
+        def stand_in(self):
+            return self
+
+        def value_and_slope(self, x):
+            return value_and_slope(self, x)
+
+    found = maximize(Cliff(), REALS[:2], 256, 10, 0)
+    assert found.value > 1 - 5e-4
+    assert found.point[0] == pytest.approx(0.3, abs=0.02)
+
+
 def test_a_function_without_slope_or_with_nan_does_no_harm():
     found = maximize(
         lambda_acquisition(lambda x: torch.zeros(len(x)).double() + 0 * x.sum(1)), REALS, 32, 4, 0
@@ -90,7 +131,7 @@ def test_a_function_without_slope_or_with_nan_does_no_harm():
 def lambda_acquisition(function):
     class Wrapped:
         chunk = 100
-        stand_in_is_close = False
+        stand_in_is_close = smooth = jumps = False
 
         def __call__(self, X):
             return function(X.squeeze(-2))

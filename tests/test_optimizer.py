@@ -126,6 +126,29 @@ def test_a_restored_optimizer_knows_what_was_told():
     restored.tell(restored.pending[0], context={"c": 0.5}, value=1.0)
 
 
+def test_a_study_restored_at_every_step_asks_the_same_to_the_last_bit():
+    """Past the first fits, where hyper-parameters are kept and inverses extended."""
+    steady, fitted = optimizer(seed=3, raw_samples=32, restarts=2, samples=16), []
+    rng = np.random.default_rng(0)
+    for _ in range(30):
+        x, y, c = rng.uniform(size=3)
+        steady.tell({"x": x, "y": y}, context={"c": c}, value=float(np.sin(5 * x) + y * c))
+    broken = Optimizer.from_dict(steady.to_dict())
+    for _ in range(12):
+        trial, same = steady.ask(), broken.ask()
+        assert trial.decision == same.decision
+        context = {"c": float(rng.uniform())}
+        value = float(
+            np.sin(5 * trial.decision["x"]) + trial.decision["y"] * context["c"] + 0.1 * rng.normal()
+        )
+        steady.tell(trial, context=context, value=value)
+        broken.tell(same, context=context, value=value)
+        steady.recommend()  # looking changes nothing
+        broken = Optimizer.from_dict(json.loads(json.dumps(broken.to_dict())))
+        fitted.append(broken.to_dict()["fits"]["joint"]["count"])
+    assert 1 < len(set(fitted)) < 12  # some fits were kept
+
+
 def test_a_trial_may_travel_to_another_process_and_back():
     opt = optimizer()
     trial = pickle.loads(pickle.dumps(opt.ask()))

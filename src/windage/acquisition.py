@@ -15,7 +15,7 @@ from botorch.utils.transforms import t_batch_mode_transform
 from torch import Tensor
 
 from windage import functionals
-from windage.density import Nodes, coarser, thinned
+from windage.density import Nodes, thinned
 from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, kernel_factor
 from windage.surrogate.kernels import PROFILES, scaled_squares
 from windage.surrogate.low_rank import RANK_TOLERANCE
@@ -24,8 +24,6 @@ MIN_VARIANCE = 1e-12
 """Of the standardised outcome; keeps the root's derivative finite where the GP is certain."""
 FEW: Mapping[int, int] = {0: 1, 1: 64, 2: 144}
 """Nodes of a stand-in that only ranks decisions, by the number of contexts; 256 for more."""
-FEW_ON_GRID = 100
-"""The same on a grid."""
 STAND_IN_TOLERANCE = 1e-5
 """Of its low-rank form."""
 
@@ -38,6 +36,8 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
     """A functional of the upper bounds g(x, c_m) = μ + √β·σ at context nodes."""
 
     stand_in_is_close = False
+    smooth = False
+    jumps = False
 
     def __init__(
         self, model: ProductGP, nodes: Nodes, sqrt_beta: float = 1.5, tolerance: float = RANK_TOLERANCE
@@ -85,6 +85,7 @@ class Expectation(BoundAcquisition):
     """Σ_m w_m g(x, c_m): SBO-KDE; and with no context at all, GP-UCB."""
 
     stand_in_is_close = True
+    smooth = True
 
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""
@@ -121,6 +122,7 @@ class TotalVariation(BoundAcquisition):
     """
 
     stand_in_is_close = True
+    smooth = True
 
     def __init__(
         self,
@@ -178,18 +180,16 @@ class Mmd(_KernelBall):
 
 
 class Minimax(_KernelBall):
-    """The minimax approximation of the MMD ball: DRBO-MMD-MinimaxApprox."""
+    """The minimax approximation of the MMD ball: DRBO-MMD-MinimaxApprox.
+
+    It jumps where another node becomes the worst, because nodes differ in their distance from the law.
+    """
+
+    jumps = True
 
     def __init__(self, model: ProductGP, nodes: Nodes, radius: float, sqrt_beta: float = 1.5) -> None:
         super().__init__(model, nodes, radius, sqrt_beta)
         self.ball = functionals.MinimaxBall.of(nodes.weights, self.factor, radius)
-
-    def stand_in(self) -> Minimax:
-        """On a coarser grid."""
-        if len(self.weights) < 4 * FEW_ON_GRID:
-            return self
-        nodes = coarser(Nodes(self.nodes, self.weights), FEW_ON_GRID)
-        return Minimax(self.model, nodes, self.radius, self.sqrt_beta)
 
     def functional(self, values: Tensor) -> Tensor:
         """B × M → B."""
@@ -209,6 +209,8 @@ class ExpectedMean(AcquisitionFunction):  # type: ignore[misc]
 
     chunk = 2**14
     stand_in_is_close = False
+    smooth = True
+    jumps = False
 
     def __init__(self, model: ProductGP, nodes: Nodes) -> None:
         super().__init__(model)

@@ -23,6 +23,10 @@ SECOND = 32
 """How many tops and how many raw points are scored when the best may not be taken."""
 FINALISTS, SAME_TOP = 8, 1e-2
 """How many tops of the stand-in the function itself climbs from, and how near two of them are one."""
+CLOUDS, CLOUD, ROUNDS = 3, 24, 30
+"""Around how many tops a jumping function is searched, with how many points at a time, and how often."""
+WIDEST, WIDER, NARROWER = 0.02, 1.2, 0.6
+"""The width of the first clouds, and how it changes after a gain and after none."""
 APART = 1e-3
 """Decisions closer than this in every coordinate of the unit box count as the same."""
 
@@ -33,6 +37,11 @@ class Acquisition(Protocol):
     chunk: int
     stand_in_is_close: bool
     """Whether the stand-in's tops lie near this function's, so that it may climb first."""
+
+    smooth: bool
+    """Whether it has no kinks, or mild ones."""
+    jumps: bool
+    """Whether it is discontinuous."""
 
     def __call__(self, X: Tensor) -> Tensor:
         """b × 1 × d → b."""
@@ -104,6 +113,8 @@ def maximize(
         if close and not any(block.levels for block in blocks):
             starts = _finalists(*_climb(stand_in, starts, blocks))
         climbed, tops = _climb(acquisition, starts, blocks)
+        if acquisition.jumps and not any(block.levels for block in blocks):
+            climbed, tops = _search(acquisition, climbed, tops, seed)
         tops = torch.nan_to_num(tops, nan=-torch.inf)
         best_first = [part.argsort(descending=True, stable=True) for part in (tops, ranks)]
         points = torch.cat([climbed[best_first[0]], raw[best_first[1]]])
@@ -177,6 +188,27 @@ def _finalists(points: Tensor, values: Tensor) -> Tensor:
     return torch.stack(chosen)
 
 
+def _search(acquisition: Acquisition, points: Tensor, values: Tensor, seed: int) -> tuple[Tensor, Tensor]:
+    """The best tops, improved without slopes: they end at a jump, where slopes lead nowhere.
+
+    Clouds around each, drawn wider after a gain and narrower after none.
+    """
+    best = _finalists(points, values)[:CLOUDS]
+    found = score(acquisition, best)
+    width = torch.full_like(found, WIDEST)
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(ROUNDS):
+        away = torch.randn(len(best), CLOUD, best.shape[1], generator=generator, dtype=best.dtype)
+        cloud = (best[:, None] + width[:, None, None] * away).clamp_(0, 1)
+        scores = torch.nan_to_num(score(acquisition, cloud.flatten(0, 1)), nan=-torch.inf).view(len(best), -1)
+        top, where = scores.max(1)
+        gained = top > found
+        best = torch.where(gained[:, None], cloud[torch.arange(len(best)), where], best)
+        found = torch.where(gained, top, found)
+        width = torch.where(gained, width * WIDER, width * NARROWER)
+    return torch.cat([best, points]), torch.cat([found, values])
+
+
 def _climb(acquisition: Acquisition, starts: Tensor, blocks: tuple[Block, ...]) -> tuple[Tensor, Tensor]:
     """Local maxima among the valid decisions."""
 
@@ -188,7 +220,7 @@ def _climb(acquisition: Acquisition, starts: Tensor, blocks: tuple[Block, ...]) 
         if block.categorical:
             for bound in (lower, upper):
                 bound[:, block.start : block.stop] = starts[:, block.start : block.stop]
-    points, values = ascend(evaluate, starts, lower, upper)
+    points, values, _ = ascend(evaluate, starts, lower, upper, smooth=acquisition.smooth)
     if not any(block.levels for block in blocks):
         return points, values
     points = _round(points, blocks)
@@ -238,8 +270,10 @@ def _polish(
     for _ in range(STEPS):
         here = best.point[None]
         lower, upper = torch.where(frozen, here, 0.0), torch.where(frozen, here, 1.0)
-        reached, value = ascend(evaluate, here, lower, upper) if not bool(frozen.all()) else (here, None)
-        top = best.value if value is None else float(value)
+        reached, top = here, best.value
+        if not bool(frozen.all()):
+            reached, value, _ = ascend(evaluate, here, lower, upper)
+            top = float(value)
         neighbours = _neighbours(reached[0], blocks)
         scores = score(acquisition, neighbours)
         step = int(scores.argmax())

@@ -32,13 +32,11 @@ from windage.methods import Settings, get_method
 from windage.proposal import first_decision, next_decision, one_thread, stream
 from windage.recommendation import Prediction, Recommendation
 from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
-from windage.surrogate import Hyperparameters, ProductGP, fit
+from windage.surrogate import Fitted, Hyperparameters, ProductGP, follow
 from windage.trial import Trial
 
 INITIAL = 10
 """Decisions from the Sobol sequence before the model is asked (paper, Section 4)."""
-COLD_UNTIL, COLD_EVERY = 30, 10
-"""Fits also start from the prior up to so many observations, and then at every so many."""
 
 
 class Optimizer:
@@ -90,7 +88,7 @@ class Optimizer:
         self._adopted: set[int] = set()  # pending trials restored from a dictionary: any copy may tell them
         self._asked = 0
         self._fits: dict[bool, tuple[int, Hyperparameters]] = {}
-        self._models: dict[bool, tuple[int, ProductGP]] = {}
+        self._models: dict[bool, Fitted] = {}
         self._study = secrets.token_hex(8)
 
     def __repr__(self) -> str:
@@ -275,21 +273,13 @@ class Optimizer:
         Only an ask keeps its fit as the next one's start, so that looking changes nothing.
         """
         count = len(self._observations)
-        cached = self._models.get(joint)
-        if cached is None or cached[0] != count:
-            data = self._evidence.training(joint)
-            last = self._fits.get(joint)
-            if last is not None and last[0] == count:
-                hyper = last[1]
-            else:
-                cold = count <= COLD_UNTIL or count % COLD_EVERY == 0
-                hyper = fit(data, () if last is None else (last[1],), cold)
-            cached = (count, ProductGP(data, hyper))
-            self._models[joint] = cached
+        found = self._models.get(joint)
+        if found is None or len(found.model.data.y) != count:
+            found = follow(self._evidence.training(joint), self._fits.get(joint), found)
+            self._models[joint] = found
         if keep:
-            assert cached[1].hyperparameters is not None
-            self._fits[joint] = (count, cached[1].hyperparameters)
-        return cached[1]
+            self._fits[joint] = (found.count, found.hyperparameters)
+        return found.model
 
     def _need_observations(self, what: str) -> None:
         if not len(self._observations):
@@ -331,8 +321,9 @@ class Optimizer:
             pending = state.pending_from_list(saved["pending"], optimizer._asked)
             optimizer._pending = {k: optimizer._decisions.check(d) for k, d in pending.items()}
             optimizer._adopted = set(optimizer._pending)
-            width = optimizer._decisions.blocks[-1].stop
-            optimizer._fits = state.fits_from_dict(saved["fits"], width, len(optimizer._contexts.names))
+            blocks, contexts = optimizer._decisions.blocks, optimizer._contexts.names
+            width = blocks[-1].stop
+            optimizer._fits = state.fits_from_dict(saved["fits"], width, len(contexts), len(blocks))
         return optimizer
 
 

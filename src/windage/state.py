@@ -86,19 +86,26 @@ def fits_to_dict(fits: Mapping[bool, tuple[int, Hyperparameters]]) -> dict[str, 
     plain = {}
     for joint, (count, hyper) in fits.items():
         row = asdict(hyper)
-        plain[names[joint]] = {"count": count, **row, "x": list(hyper.x), "c": list(hyper.c)}
+        lists = {"x": list(hyper.x), "c": list(hyper.c), "curvature": list(map(list, hyper.curvature))}
+        plain[names[joint]] = {"count": count, **row, **lists}
     return plain
 
 
-def fits_from_dict(saved: Mapping[str, Any], dx: int, dc: int) -> dict[bool, tuple[int, Hyperparameters]]:
-    """The inverse of ``fits_to_dict``, for so many coordinates of x and of c."""
+def fits_from_dict(
+    saved: Mapping[str, Any], dx: int, dc: int, free: int
+) -> dict[bool, tuple[int, Hyperparameters]]:
+    """The inverse of ``fits_to_dict``, for so many coordinates of x and of c; ``free`` decisions."""
     fits = {}
     for name, row in saved.items():
         numbers = {key: float(row[key]) for key in ("noise", "mean", "log_posterior")}
-        hyper = Hyperparameters(tuple(map(float, row["x"])), tuple(map(float, row["c"])), **numbers)
-        scales = (*hyper.x, *hyper.c, hyper.noise)
-        right = (len(hyper.x), len(hyper.c)) == (dx, dc if name == "joint" else 0)
-        if not right or not all(0 < s < math.inf for s in scales) or not math.isfinite(hyper.mean):
+        x, c = (tuple(map(float, row[key])) for key in ("x", "c"))
+        known = tuple(tuple(map(float, line)) for line in row.get("curvature", ()))
+        hyper = Hyperparameters(x, c, numbers["noise"], numbers["mean"], numbers["log_posterior"], known)
+        right = (len(x), len(c)) == (dx, dc if name == "joint" else 0)
+        right &= all(0 < s < math.inf for s in (*x, *c, hyper.noise)) and math.isfinite(hyper.mean)
+        right &= all(len(line) == len(known) and all(map(math.isfinite, line)) for line in known)
+        right &= len(known) in (0, free + (len(c) + 1))
+        if not right:
             raise ConfigurationError(f"its fit {name!r} does not belong to this study.")
         fits[name == "joint"] = (int(row["count"]), hyper)
     return fits

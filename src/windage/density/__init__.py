@@ -2,14 +2,13 @@
 
 from windage.density.estimate import ContextDensity
 from windage.density.kde import Kde
-from windage.density.nodes import Nodes, box, coarser, empirical, grid, sobol, sobol_box, thinned
+from windage.density.nodes import Nodes, box, empirical, grid, sobol, sobol_box, thinned
 
 __all__ = [
     "ContextDensity",
     "Kde",
     "Nodes",
     "box",
-    "coarser",
     "empirical",
     "grid",
     "sobol",

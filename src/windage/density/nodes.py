@@ -56,12 +56,7 @@ def empirical(contexts: Tensor) -> Nodes:
 
 def grid(contexts: Tensor, size: int) -> Nodes:
     """The empirical law on a full grid of ceil(size^(1/Dc))^Dc points: each context at its nearest point."""
-    return coarser(empirical(contexts), size)
-
-
-def coarser(nodes: Nodes, size: int) -> Nodes:
-    """The law on a full grid of ceil(size^(1/Dc))^Dc points: each node's weight at its nearest point."""
-    contexts, dimensions = nodes.points, nodes.points.shape[1]
+    dimensions = contexts.shape[1]
     side = 1
     while side**dimensions < size:  # ceil(size^(1/Dc)) without the rounding of a float root
         side += 1
@@ -69,7 +64,8 @@ def coarser(nodes: Nodes, size: int) -> Nodes:
     points = torch.cartesian_prod(*[axis] * dimensions).reshape(-1, dimensions)
     nearest = (contexts * (side - 1)).round().long().clamp(0, side - 1)
     strides = torch.tensor([side**k for k in reversed(range(dimensions))])
-    return Nodes(points, torch.bincount(nearest @ strides, nodes.weights, minlength=len(points)))
+    weights = empirical(contexts).weights
+    return Nodes(points, torch.bincount(nearest @ strides, weights, minlength=len(points)))
 
 
 def box(contexts: Tensor, lower: Tensor, upper: Tensor, count: int, seed: int) -> Nodes:

@@ -12,7 +12,6 @@ decision share one), θ = (log ℓ_1 … log ℓ_G, log noise).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,10 +19,14 @@ import torch
 from scipy.optimize import minimize
 from torch import Tensor
 
+from windage.ascent import ascend
 from windage.space import Array
 from windage.surrogate import kernels
+from windage.surrogate.factor import Factor
 
 MAX_LENGTHSCALE, MAX_NOISE = 1e4, 1e2
+TOLERANCE, REACH = 1e-4, 0.5
+"""A fit ends when a step gains less, in log posterior; the first step is so long, in log units."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class Hyperparameters:
     noise: float
     mean: float
     log_posterior: float
+    curvature: tuple[tuple[float, ...], ...] = ()
+    """The inverse Hessian of minus the log posterior in θ, as far as the fit has learnt it."""
 
 
 @dataclass(frozen=True)
@@ -61,14 +66,15 @@ class LogPosterior:
         self.y, self.profile = data.y, kernels.PROFILES[data.kernel]
         self.rbf = data.kernel == "rbf"
         z = torch.cat([data.x, data.c], dim=1)
-        group_of = data.group_of
-        self.size, self.split = max(group_of) + 1, max(data.groups) + 1
+        self.group_of, self.dx = data.group_of, data.x.shape[1]
+        self.size, self.split = max(self.group_of) + 1, max(data.groups) + 1
         t = len(z)
         self.squares = z.new_zeros(self.size, t * t)
-        for d, group in enumerate(group_of):
+        for d, group in enumerate(self.group_of):
             self.squares[group] += (z[:, d, None] - z[None, :, d]).square_().reshape(-1)
         self.loc = kernels.lengthscale_loc(self.size)
-        self.ones = torch.ones_like(self.y)
+        self.y_and_ones = torch.stack([self.y, torch.ones_like(self.y)], dim=1)
+        self.covariance, self.inverse = z.new_empty(t, t), z.new_empty(t, t)
 
     def start(self) -> Array:
         """BoTorch's starting point: the modes of the priors."""
@@ -78,47 +84,71 @@ class LogPosterior:
         start: Array = np.maximum(np.array([lengthscale] * self.size + [noise]), floor)
         return start
 
+    def promise(self, theta: Array, gradient: Array, hyper: Hyperparameters) -> float:
+        """What a fit would add to the log posterior: ½ gᵀHg on the coordinates free to move."""
+        lower, upper = np.array(self.bounds()).T
+        stuck = ((theta <= lower) & (gradient < 0)) | ((theta >= upper) & (gradient > 0))
+        free = np.where(stuck, 0.0, gradient)
+        return 0.5 * float(free @ np.array(hyper.curvature) @ free) if hyper.curvature else math.inf
+
     def bounds(self) -> list[tuple[float, float]]:
         """The bounds of θ."""
         ends = (math.log(kernels.MIN_LENGTHSCALE), math.log(MAX_LENGTHSCALE))
         return [ends] * self.size + [(math.log(kernels.MIN_NOISE), math.log(MAX_NOISE))]
 
-    def __call__(self, theta: Array) -> tuple[float, Array, float]:
-        """Log posterior, its gradient, and the profiled mean at θ."""
-        t = len(self.y)
-        scale = torch.from_numpy(np.exp(-2 * theta[: self.size]))
+    def theta(self, hyper: Hyperparameters) -> Array:
+        """Hyper-parameters as θ, within the bounds."""
+        scales = np.array([*hyper.x, *hyper.c])[[self.group_of.index(g) for g in range(self.size)]]
+        lower, upper = np.array(self.bounds()).T
+        return np.clip(np.log([*scales, hyper.noise]), lower, upper)
+
+    def hyperparameters(self, theta: Array, curvature: Array) -> Hyperparameters:
+        """θ as hyper-parameters, with the mean and the log posterior there."""
+        value, _, mean = self(theta)
+        scales = tuple(float(np.exp(theta[group])) for group in self.group_of)
+        known = tuple(map(tuple, curvature.tolist())) if curvature.any() else ()
+        noise = float(np.exp(theta[-1]))
+        return Hyperparameters(scales[: self.dx], scales[self.dx :], noise, mean, value, known)
+
+    def __call__(self, theta: Array, factor: Factor | None = None) -> tuple[float, Array, float]:
+        """Log posterior, its gradient, and the profiled mean at θ; ``factor`` where K is inverted already."""
+        covariance, parts = self._covariance(theta)
         noise = math.exp(theta[-1])
-        n = self.split
-        kx, hx = self.profile((scale[:n] @ self.squares[:n]).view(t, t))
-        kc, hc = self.profile((scale[n:] @ self.squares[n:]).view(t, t))
-        covariance = kx * kc
-        noisy = covariance.clone()
-        noisy.diagonal().add_(noise)
-        factor, info = torch.linalg.cholesky_ex(noisy)
-        if int(info) != 0:
+        covariance.diagonal().add_(noise)  # where the distances are 0: the gradient below does not see it
+        factor = factor or Factor.of(covariance, self.inverse)
+        if factor is None:
             return -math.inf, np.zeros_like(theta), 0.0
-        inverse = torch.cholesky_inverse(factor)
         # the mean is profiled out: m = 1ᵀK⁻¹y / 1ᵀK⁻¹1
-        solved, ones = inverse @ self.y, inverse @ self.ones
+        solved, ones = (factor.inverse @ self.y_and_ones).unbind(1)
         mean = float(solved.sum() / ones.sum())
         alpha = solved - mean * ones
-        value = -0.5 * float((self.y - mean) @ alpha) - float(factor.diagonal().log().sum())
-        value -= 0.5 * t * math.log(2 * math.pi)
-        pull = torch.outer(alpha, alpha).sub_(inverse)  # ααᵀ - K⁻¹
+        value = -0.5 * float((self.y - mean) @ alpha) - 0.5 * factor.log_determinant
+        value -= 0.5 * len(alpha) * math.log(2 * math.pi)
+        pull = torch.addr(factor.inverse, alpha, alpha, beta=-1, out=self.inverse)  # ααᵀ - K⁻¹
         gradient = np.empty_like(theta)
         gradient[-1] = 0.5 * noise * float(pull.trace())
-        if self.rbf:
+        if parts is None:
             shares = self.squares @ pull.mul_(covariance).view(-1)
         else:
-            shares = torch.cat(
-                [
-                    self.squares[:n] @ (pull * hx * kc).view(-1),
-                    self.squares[n:] @ (pull * kx * hc).view(-1),
-                ]
-            )
-        gradient[: self.size] = (0.5 * scale * shares).numpy()
+            shares = torch.cat([squares @ (pull * slope).view(-1) for squares, slope in parts])
+        gradient[: self.size] = 0.5 * np.exp(-2 * theta[: self.size]) * shares.numpy()
         prior, slope = self._prior(theta)
         return value + prior, gradient + slope, mean
+
+    def _covariance(self, theta: Array) -> tuple[Tensor, list[tuple[Tensor, Tensor]] | None]:
+        """k(Z, Z), and for a product of kernels the squares of each with the slope in them.
+
+        The buffers are made once: in an evaluation, fresh memory would cost more than the arithmetic.
+        """
+        scale = torch.from_numpy(np.exp(-2 * theta[: self.size]))
+        if self.rbf:
+            torch.mv(self.squares.mT, -0.5 * scale, out=self.covariance.view(-1))
+            return self.covariance.exp_(), None
+        n, t = self.split, len(self.y)
+        kx, hx = self.profile((scale[:n] @ self.squares[:n]).view(t, t))
+        kc, hc = self.profile((scale[n:] @ self.squares[n:]).view(t, t))
+        torch.mul(kx, kc, out=self.covariance)
+        return self.covariance, [(self.squares[:n], hx * kc), (self.squares[n:], hc * kx)]
 
     def _prior(self, theta: Array) -> tuple[float, Array]:
         """Log-normal priors as densities of ℓ and of the noise (not of their logarithms, as in BoTorch)."""
@@ -129,46 +159,41 @@ class LogPosterior:
         return float(value.sum()), -1 - distance / scale
 
 
-def fit(data: Training, starts: Sequence[Hyperparameters] = (), cold: bool = True) -> Hyperparameters:
-    """The best optimum found from ``starts`` and, if ``cold`` or there is none, from BoTorch's own start."""
+def fit(data: Training, last: Hyperparameters | None = None, cold: bool = True) -> Hyperparameters:
+    """The best optimum found from the last fit and, if ``cold`` or there is none, from BoTorch's own start.
+
+    The cold start climbs by BoTorch's own L-BFGS-B, to end in the hill that BoTorch would. A warm one needs
+    few steps if it knows the curvature from before, which L-BFGS-B cannot take: it has our BFGS.
+    """
     target = LogPosterior(data)
-    t = len(data.y)
-    group_of = data.group_of
-    first = [group_of.index(group) for group in range(target.size)]
+    found = [] if last is None else [_warm(target, last)]
+    if cold or last is None:
+        found.append(_cold(target))
+    return max(found, key=lambda hyper: hyper.log_posterior)
+
+
+def _warm(target: LogPosterior, last: Hyperparameters) -> Hyperparameters:
+    t = len(target.y)
+
+    def evaluate(points: Tensor) -> tuple[Tensor, Tensor]:
+        value, gradient, _ = target(points[0].numpy())
+        return torch.tensor([value / t], dtype=torch.double), torch.from_numpy(gradient / t)[None]
+
+    lower, upper = torch.tensor(target.bounds(), dtype=torch.double).T.split(1)
+    start = torch.from_numpy(target.theta(last))[None]
+    known = None if not last.curvature else t * np.array([last.curvature])
+    top = ascend(evaluate, start, lower, upper, known, TOLERANCE / t, REACH)
+    return target.hyperparameters(top.points[0].numpy(), top.curvatures[0] / t)
+
+
+def _cold(target: LogPosterior) -> Hyperparameters:
+    t = len(target.y)
 
     def objective(theta: Array) -> tuple[float, Array]:
         value, gradient, _ = target(theta)
         return (-value / t, -gradient / t) if math.isfinite(value) else (1e10, np.zeros_like(theta))
 
-    points = [
-        np.log([*np.array([*h.x, *h.c])[first], h.noise])
-        for h in starts
-        if len(h.x) + len(h.c) == len(group_of)
-    ]
-    if cold or not points:
-        points.append(target.start())
-    lower, upper = np.array(target.bounds()).T
-    best: tuple[float, Array] | None = None
-    for point in points:
-        result = minimize(
-            objective,
-            np.clip(point, lower, upper),
-            jac=True,
-            method="L-BFGS-B",
-            bounds=target.bounds(),
-            options={"maxiter": 200},
-        )
-        if best is None or result.fun < best[0]:
-            best = (float(result.fun), np.asarray(result.x))
-    assert best is not None  # there is always a start
-    theta = best[1]
-    value, _, mean = target(theta)
-    lengthscale = [float(np.exp(theta[group])) for group in group_of]
-    dx = data.x.shape[1]
-    return Hyperparameters(
-        x=tuple(lengthscale[:dx]),
-        c=tuple(lengthscale[dx:]),
-        noise=float(np.exp(theta[-1])),
-        mean=mean,
-        log_posterior=value,
-    )
+    options = {"maxiter": 200, "ftol": TOLERANCE / t}
+    bounds = target.bounds()
+    top = minimize(objective, target.start(), jac=True, method="L-BFGS-B", bounds=bounds, options=options)
+    return target.hyperparameters(np.asarray(top.x), top.hess_inv.todense() / t)

@@ -12,6 +12,7 @@ from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
 from windage.surrogate import kernels
+from windage.surrogate.factor import Covariance, Factor
 from windage.surrogate.fit import Hyperparameters, Training
 
 
@@ -34,7 +35,10 @@ class ProductGP(SingleTaskGP):  # type: ignore[misc]
     (``windage.surrogate.posterior``), which gives the same moments on x × c without building x × c.
     """
 
-    def __init__(self, data: Training, hyperparameters: Hyperparameters | None = None) -> None:
+    def __init__(
+        self, data: Training, hyperparameters: Hyperparameters | None = None, base: Factor | None = None
+    ) -> None:
+        """``base``: the factor of the first observations, where it is known for these hyper-parameters."""
         dx, dc = data.x.shape[1], data.c.shape[1]
         covariance = _kernel(data.kernel, 0, dx, dx + dc)
         if dc:
@@ -47,6 +51,7 @@ class ProductGP(SingleTaskGP):  # type: ignore[misc]
         )
         self.data = data
         self.hyperparameters = hyperparameters
+        self._base = base
         if hyperparameters is not None:
             self._set(hyperparameters)
         self.eval()
@@ -71,14 +76,19 @@ class ProductGP(SingleTaskGP):  # type: ignore[misc]
         return float(self.mean_module.constant.detach())
 
     @cached_property
+    def covariance(self) -> Covariance:
+        """Its kernel and noise as plain numbers."""
+        return Covariance(self.data.kernel, *self.scales, float(self.likelihood.noise.detach()))
+
+    @cached_property
+    def factor(self) -> Factor:
+        """K⁻¹ and log det K of K = k(Z, Z) + noise·I, t × t."""
+        return self.covariance.factor(self.data.x, self.data.c, self._base)
+
+    @property
     def precision(self) -> Tensor:
-        """K⁻¹ = (k(Z, Z) + noise·I)⁻¹, t × t. The noise floor keeps its condition under about t·1e4."""
-        profile = kernels.PROFILES[self.data.kernel]
-        x, c = self.data.x, self.data.c
-        covariance = profile(kernels.scaled_squares(x, x, self.scales[0]))[0]
-        covariance = covariance * profile(kernels.scaled_squares(c, c, self.scales[1]))[0]
-        covariance.diagonal().add_(self.likelihood.noise.detach())
-        return torch.cholesky_inverse(torch.linalg.cholesky(covariance))
+        """K⁻¹, t × t."""
+        return self.factor.inverse
 
     @cached_property
     def alpha(self) -> Tensor:
@@ -96,11 +106,8 @@ class ProductGP(SingleTaskGP):  # type: ignore[misc]
         more = Training(
             torch.cat([data.x, x]), torch.cat([data.c, c]), torch.cat([data.y, y]), data.groups, data.kernel
         )
-        return ProductGP(more, self.hyperparameters)
+        return ProductGP(more, self.hyperparameters, self.factor)
 
     def mean_at(self, x: Tensor, c: Tensor) -> Tensor:
         """The posterior mean at paired points (x_i, c_i), n."""
-        profile = kernels.PROFILES[self.data.kernel]
-        kx = profile(kernels.scaled_squares(x, self.data.x, self.scales[0]))[0]
-        kc = profile(kernels.scaled_squares(c, self.data.c, self.scales[1]))[0]
-        return self.mean + (kx * kc) @ self.alpha
+        return self.mean + self.covariance(x, c, self.data.x, self.data.c) @ self.alpha
