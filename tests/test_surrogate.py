@@ -2,6 +2,8 @@
 
 import math
 import warnings
+from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference
-from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, Training, fit
+from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, Training, fit, follow
 from windage.surrogate.fit import LogPosterior
+from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
 from windage.surrogate.low_rank import kernel_factor, low_rank
 
 KERNELS = ["rbf", "matern"]
@@ -30,9 +33,9 @@ def points(count: int, dimensions: int, seed: int) -> torch.Tensor:
 def test_product_posterior_equals_botorch(t, dx, dc, kernel, seed):
     model = reference.fitted(t, dx, dc, seed, kernel, noise=0.1 if seed % 2 else 0.0)
     nodes = points(50 if dc else 1, dc, seed + 1)
-    for dense in (True, False, None):
+    for form in (*FORMS, None):
         x = points(6, dx, seed + 2).requires_grad_(True)
-        mean, variance = NodePosterior(model, nodes, dense)(x)
+        mean, variance = NodePosterior(model, nodes, form)(x)
         plain_mean, plain_variance = reference.tiled_moments(model, x, nodes)
         assert torch.allclose(mean, plain_mean, rtol=0, atol=1e-8)
         assert torch.allclose(variance, plain_variance, rtol=0, atol=1e-8)
@@ -49,16 +52,22 @@ def test_product_posterior_at_the_paper_size(kernel):
     nodes, x = points(1024, 1, 6), points(20, 2, 7)
     fast = NodePosterior(model, nodes)
     if kernel == "rbf":
-        assert fast.factors is not None
-        assert fast.factors[0].shape[1] < 25
+        assert isinstance(fast.form, ContextsForm)
+        assert fast.form.u.shape[1] < 25
     with torch.no_grad():
         for mine, theirs in zip(fast(x), reference.tiled_moments(model, x, nodes), strict=True):
             assert torch.allclose(mine, theirs, rtol=0, atol=1e-8)
 
 
-def test_the_dense_form_is_taken_where_the_rank_is_not_small():
-    model = reference.fitted(60, 2, 4, seed=1)
-    assert NodePosterior(model, points(256, 4, 2)).factors is None
+@pytest.mark.parametrize(("dx", "form"), [(1, DecisionsForm), (2, DecisionsForm), (8, DenseForm)])
+def test_the_form_follows_the_ranks(dx, form):
+    model = reference.fitted(100, dx, 4, seed=1)
+    nodes, x = points(256, 4, 2), torch.cat([points(20, dx, 7), torch.eye(dx, dtype=torch.double)])
+    fast = NodePosterior(model, nodes)
+    assert isinstance(fast.form, form)
+    with torch.no_grad():
+        for mine, theirs in zip(fast(x), reference.tiled_moments(model, x, nodes), strict=True):
+            assert torch.allclose(mine, theirs, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
@@ -138,7 +147,7 @@ def test_fit_is_not_worse_than_botorch(t, dx, dc, kernel):
 def test_a_warm_start_reaches_the_same_optimum():
     data = reference.random_training(50, 2, 1, 2)
     cold = fit(data)
-    warm = fit(data, starts=(cold,), cold=False)
+    warm = fit(data, cold, cold=False)
     assert warm.log_posterior == pytest.approx(cold.log_posterior, abs=1e-4)
 
 
@@ -158,6 +167,70 @@ def test_pretended_observations_keep_the_mean_and_shrink_the_variance():
     assert (after[1] <= before[1] + 1e-9).all()
     pairs = torch.cat([x, c], dim=1)
     assert (extended.posterior(pairs).variance < 0.9 * model.posterior(pairs).variance).all()
+
+
+@given(st.integers(1, 40), st.integers(1, 8), st.sampled_from(KERNELS), st.integers(0, 999))
+def test_an_extended_inverse_equals_the_direct_one(t, new, kernel, seed):
+    model = reference.fitted(t, 2, 1, seed, kernel)
+    x, c = torch.cat([model.data.x, points(new, 2, seed)]), torch.cat([model.data.c, points(new, 1, seed)])
+    grown, direct = model.covariance.factor(x, c, model.factor), model.covariance.factor(x, c)
+    assert torch.allclose(grown.inverse, direct.inverse, rtol=1e-8, atol=1e-6)
+    assert grown.log_determinant == pytest.approx(direct.log_determinant, abs=1e-8)
+    noisy = model.covariance.noisy(x, c)
+    assert torch.allclose(noisy @ grown.inverse, torch.eye(t + new, dtype=torch.double), atol=1e-8)
+
+
+def first(data: Training, count: int) -> Training:
+    return Training(data.x[:count], data.c[:count], data.y[:count], data.groups, data.kernel)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_fit_follows_the_evidence(kernel):
+    data = reference.random_training(70, 2, 1, 3, kernel)
+    last, before, counts = None, None, []
+    for count in range(31, 71):
+        now = follow(first(data, count), last, before)
+        last, before = (now.count, now.hyperparameters), now
+        counts.append(now.count)
+        # nothing but the observations and the last fit counts, to the last bit
+        alone = follow(first(data, count), last, None)
+        assert torch.equal(alone.model.precision, now.model.precision)
+        assert alone.model.hyperparameters == now.model.hyperparameters
+        # the hyper-parameters are as good as those of a fit from nothing, the inverse is that of all
+        mine, fresh = now.model.hyperparameters, fit(first(data, count))
+        assert mine.log_posterior >= fresh.log_posterior - 0.02
+        direct = ProductGP(first(data, count), mine)
+        assert torch.allclose(now.model.alpha, direct.alpha, rtol=1e-6, atol=1e-7)
+        assert mine.log_posterior == pytest.approx(LogPosterior(direct.data)(theta_of(mine))[0], abs=1e-7)
+    assert 5 < len(set(counts)) < 30  # fitted now and then: the evidence moves, but not at every observation
+
+
+def theta_of(hyper):
+    return np.log([*hyper.x, *hyper.c, hyper.noise])
+
+
+def test_a_surprise_is_a_reason_to_fit():
+    data = reference.random_training(57, 2, 1, 3)
+    hyper = fit(first(data, 56))
+    expected = ProductGP(first(data, 56), hyper).mean_at(data.x[56:], data.c[56:])
+    for surprise, count in ((0.0, 56), (5.0, 57)):
+        y = torch.cat([data.y[:56], expected + surprise])
+        now = follow(Training(data.x, data.c, y, data.groups, data.kernel), (56, hyper), None)
+        assert now.count == count
+    assert now.hyperparameters.noise > hyper.noise
+
+
+def test_known_curvature_saves_evaluations():
+    data = reference.random_training(80, 2, 1, 5)
+    hyper = fit(first(data, 79))
+    calls = {}
+    for name, start in (("known", hyper), ("unknown", replace(hyper, curvature=()))):
+        with mock.patch.object(
+            LogPosterior, "__call__", autospec=True, side_effect=LogPosterior.__call__
+        ) as c:
+            fit(data, start, cold=False)
+        calls[name] = c.call_count
+    assert calls["known"] < 0.6 * calls["unknown"]
 
 
 def test_low_rank_is_exact_or_declines():

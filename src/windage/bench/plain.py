@@ -39,18 +39,22 @@ def fit(x: Tensor, c: Tensor, y: Tensor) -> SingleTaskGP:
     return model
 
 
-def mirrored(data: Training, model: SingleTaskGP) -> ProductGP:
-    """windage's GP with the hyper-parameters of a plain fit, so that both maximise the same function."""
+def hyperparameters(data: Training, model: SingleTaskGP) -> Hyperparameters:
+    """Those of a plain fit."""
     lengthscale = model.covar_module.lengthscale.detach().reshape(-1).tolist()
     dx = data.x.shape[1]
-    hyper = Hyperparameters(
+    return Hyperparameters(
         tuple(lengthscale[:dx]),
         tuple(lengthscale[dx:]),
         float(model.likelihood.noise.detach()),
         float(model.mean_module.constant.detach()),
         0.0,
     )
-    return ProductGP(data, hyper)
+
+
+def mirrored(data: Training, model: SingleTaskGP) -> ProductGP:
+    """windage's GP with the hyper-parameters of a plain fit, so that both maximise the same function."""
+    return ProductGP(data, hyperparameters(data, model))
 
 
 class PlainAcquisition(AcquisitionFunction):  # type: ignore[misc]
