@@ -7,7 +7,8 @@
 For each method, number of observations t and number of contexts Dc: seconds for the fit, for maximising the
 acquisition and for the whole ask; the ratio of the plain way's; peak memory; and the value of the acquisition
 that each found, both judged by the plain function on one fitted model. Settings are the paper's on both sides
-(M = 1,024, 1,024 raw samples, 50 restarts). Medians of repeated asks, windage's before and after the plain.
+(M = 1,024, or windage's 512 Sobol points where Dc = 4; 1,024 raw samples, 50 restarts). Medians of repeated
+asks, windage's before and after the plain.
 Where the plain way would take longer than --patience seconds it is measured with a tenth of the raw samples
 and restarts, and its climb counts ten times; such rows are marked "1/10". The fit is windage's as it comes
 in a study, after one more observation, and BoTorch's, which knows no other; "behind" is what windage's log
@@ -144,7 +145,7 @@ def show(rows: list[dict[str, Any]]) -> None:
     table = Table(
         "method", "t", "Dc", "windage: fit", "maximise", "ask", "plain: fit", "maximise", "ask",
         "ratio: fit", "ask", "lost", "behind", "peak MB",
-        title="One ask, processor seconds of one thread; M = 1,024, 1,024 raw samples, 50 restarts on both",
+        title="One ask, processor seconds of one thread; 1,024 raw samples and 50 restarts on both sides",
     )  # fmt: skip
     for row in rows:
         mine, theirs = row["windage_seconds"], row["plain_seconds"]

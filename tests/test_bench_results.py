@@ -234,6 +234,12 @@ def test_the_small_commands_run(tmp_path):
     assert (tmp_path / "d" / "density.md").exists()
 
 
-def test_proposition_1_needs_one_or_two_contexts():
-    refused = CliRunner().invoke(cli.app, ["bench", "saa", "--problem", "ackley-4"])
-    assert "one or two contexts" in str(refused.exception)
+def test_with_many_contexts_sobol_points_err_less_than_as_many_samples(monkeypatch):
+    monkeypatch.setattr(saa, "SIZES", (256,))
+    monkeypatch.setattr(saa, "SOBOL", (256,))
+    monkeypatch.setattr(saa, "FINE_SOBOL", 2**12)
+    problem = problems.get("ackley-4")
+    errors = list(saa.measure(problem, observations=20, repetitions=4))
+    assert len(errors) == saa.extent(problem, 4)[0]
+    loss = {kind: np.mean([e.loss for e in errors if e.kind == kind]) for kind in ("Sobol points", "samples")}
+    assert 0 < loss["Sobol points"] < 0.7 * loss["samples"]

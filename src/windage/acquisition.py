@@ -44,8 +44,14 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
     ) -> None:
         super().__init__(model)
         self.nodes, self.weights, self.sqrt_beta = nodes.points, nodes.weights, sqrt_beta
-        self.posterior = NodePosterior(model, nodes.points, tolerance=tolerance)
-        self.chunk = self.posterior.chunk
+        # where a stand-in ranks and climbs first, few decisions are left for the function itself
+        few = self.stand_in_is_close and tolerance == RANK_TOLERANCE
+        self.posterior = NodePosterior(model, nodes.points, tolerance=tolerance, few=few)
+
+    @property
+    def chunk(self) -> int:
+        """How many decisions it wants at a time."""
+        return self.posterior.chunk
 
     @t_batch_mode_transform(expected_q=1)  # type: ignore[untyped-decorator]
     def forward(self, X: Tensor) -> Tensor:

@@ -111,7 +111,9 @@ def maximize(
         starts = raw[_promising(ranks, restarts, seed)]
         close = acquisition.stand_in_is_close and stand_in is not acquisition
         if close and not any(block.levels for block in blocks):
-            starts = _finalists(*_climb(stand_in, starts, blocks))
+            starts, stood_in = _finalists(*_climb(stand_in, starts, blocks))
+            if avoid is None or not len(avoid):  # else a lower top may be what is left
+                starts = _worth_a_climb(acquisition, starts, stood_in)
         climbed, tops = _climb(acquisition, starts, blocks)
         if acquisition.jumps and not any(block.levels for block in blocks):
             climbed, tops = _search(acquisition, climbed, tops, seed)
@@ -176,16 +178,24 @@ def _promising(values: Tensor, restarts: int, seed: int) -> Tensor:
     return torch.cat([best, keys.argsort(descending=True, stable=True)[: count - len(best)]])
 
 
-def _finalists(points: Tensor, values: Tensor) -> Tensor:
-    """The best tops of the stand-in that differ from each other."""
-    order = torch.nan_to_num(values, nan=-torch.inf).argsort(descending=True, stable=True)
-    chosen: list[Tensor] = []
-    for point in points[order]:
-        if all(float((point - other).abs().max()) > SAME_TOP for other in chosen):
-            chosen.append(point)
+def _finalists(points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
+    """The best tops that differ from each other, and their values."""
+    values = torch.nan_to_num(values, nan=-torch.inf)
+    order = values.argsort(descending=True, stable=True)
+    chosen: list[int] = []
+    for i in order.tolist():
+        if all(float((points[i] - points[j]).abs().max()) > SAME_TOP for j in chosen):
+            chosen.append(i)
         if len(chosen) == FINALISTS:
             break
-    return torch.stack(chosen)
+    return points[chosen], values[chosen]
+
+
+def _worth_a_climb(acquisition: Acquisition, points: Tensor, stood_in: Tensor) -> Tensor:
+    """Tops of the stand-in that may lead to the best: a climb gains about what the stand-in is wrong by."""
+    values = torch.nan_to_num(score(acquisition, points), nan=-torch.inf)
+    wrong = (values - stood_in).abs().nan_to_num(nan=torch.inf).max()
+    return points[values >= values.max() - 2 * wrong]
 
 
 def _search(acquisition: Acquisition, points: Tensor, values: Tensor, seed: int) -> tuple[Tensor, Tensor]:
@@ -193,8 +203,7 @@ def _search(acquisition: Acquisition, points: Tensor, values: Tensor, seed: int)
 
     Clouds around each, drawn wider after a gain and narrower after none.
     """
-    best = _finalists(points, values)[:CLOUDS]
-    found = score(acquisition, best)
+    best, found = (part[:CLOUDS] for part in _finalists(points, values))
     width = torch.full_like(found, WIDEST)
     generator = torch.Generator().manual_seed(seed)
     for _ in range(ROUNDS):

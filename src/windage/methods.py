@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from windage.surrogate import ProductGP
 
 DETERMINISTIC = "nodes"
+PAPER_SAMPLES = 1024
 THEOREM = "theorem"
 
 
@@ -32,8 +33,9 @@ class Settings:
     """√β of the bound μ + √β·σ; "theorem" for the schedule of Theorems 1 and 2."""
     lipschitz: float = 1.0
     """a·b·r of the theorem's schedule."""
-    samples: int | str = 1024
-    """M, the Monte Carlo draws from the density; "nodes" for deterministic weighted nodes."""
+    samples: int | str | None = None
+    """M, the draws from the density; "nodes" for weighted cells (one or two contexts) or Sobol points (more).
+    None: the paper's 1,024 draws with one or two contexts, the nodes with more: fewer, and more exact."""
     space_points: int = 1024
     """Sobol points of the context space for an infimum."""
     grid: int | None = None
@@ -72,7 +74,7 @@ class Settings:
             whole(getattr(self, name), name, ConfigurationError, 1)
         if self.grid is not None:
             whole(self.grid, "grid", ConfigurationError, 2)
-        if not (isinstance(self.samples, str) and self.samples == DETERMINISTIC):
+        if self.samples is not None and not (isinstance(self.samples, str) and self.samples == DETERMINISTIC):
             whole(self.samples, "samples", ConfigurationError, 1, f', or "{DETERMINISTIC}"')
         if not (isinstance(self.sqrt_beta, str) and self.sqrt_beta == THEOREM):
             _positive("sqrt_beta", self.sqrt_beta, zero=True, words=f' or "{THEOREM}"')
@@ -170,9 +172,12 @@ def _kde_nodes(s: Situation) -> Any:
     import torch
 
     assert s.kde is not None
-    if s.settings.samples == DETERMINISTIC:
+    samples = s.settings.samples
+    if samples is None:
+        samples = PAPER_SAMPLES if s.contexts.shape[1] <= 2 else DETERMINISTIC
+    if samples == DETERMINISTIC:
         return s.kde.nodes(s.seed)
-    return s.kde.monte_carlo(int(s.settings.samples), torch.Generator().manual_seed(s.seed))
+    return s.kde.monte_carlo(int(samples), torch.Generator().manual_seed(s.seed))
 
 
 def _sbo_kde(s: Situation) -> BoundAcquisition:

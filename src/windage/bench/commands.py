@@ -200,26 +200,27 @@ def density(
 
 @app.command()
 def saa(
-    problem: Annotated[str, typer.Option(help="One with one or two contexts.")] = "ackley",
+    problem: Annotated[str, typer.Option(help="A problem's name.")] = "ackley",
     observations: Annotated[int, typer.Option(min=2, help="Of the study that is looked at.")] = 50,
     repetitions: Annotated[int, typer.Option(min=1, help="Sets of samples of each size.")] = 20,
     seed: Annotated[int, typer.Option(min=0, max=10**9)] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the table and a picture here too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Proposition 1: the error of the decision chosen on M samples, and on deterministic cells."""
+    """Proposition 1: the error of the decision chosen on M samples, and on deterministic nodes."""
     from windage.bench import problems
     from windage.bench import saa as study
 
     errors = []
-    total = len(study.CELLS) + len(study.SIZES) * repetitions
+    chosen = problems.get(problem)
+    total, exact = study.extent(chosen, repetitions)
     with Console(stderr=True).status("") as status:
-        for error in study.measure(problems.get(problem), observations, repetitions, seed):
+        for error in study.measure(chosen, observations, repetitions, seed):
             errors.append(error)
             status.update(f"{len(errors)} of {total} maximisations")
     title = (
         f"SBO-KDE on {problem} after {observations} decisions: the decision chosen on few nodes against that "
-        f"on {study.FINE} cells ({repetitions} repetitions; distances in the box's diagonal)"
+        f"on {exact} ({repetitions} repetitions; distances in the box's diagonal)"
     )
     if as_json:
         typer.echo(json.dumps([asdict(error) for error in errors], indent=2))

@@ -28,8 +28,9 @@ from windage.surrogate import ProductGP, fit
 
 SIZES = (16, 64, 256, 1024, 4096)
 CELLS = (16, 32, 64)
-FINE = 4096
-"""Cells of the rule that counts as exact."""
+SOBOL = (64, 128, 256, 512, 1024)
+FINE, FINE_SOBOL = 4096, 2**14
+"""Cells of the rule that counts as exact; and Sobol points, where three and more contexts allow no cells."""
 NEAR = 0.02
 """The δ of P(distance > δ), as a share of the box's diagonal."""
 
@@ -49,16 +50,18 @@ class Error:
 def measure(
     problem: problems.Problem, observations: int = 50, repetitions: int = 20, seed: int = 0
 ) -> Iterator[Error]:
-    """The errors of each size and repetition, and of deterministic cells, as they are found."""
-    if len(problem.contexts) > 2:
-        raise ConfigurationError(f"saa needs a problem with one or two contexts, not {problem.name!r}.")
+    """The errors of each size and repetition, and of cells or Sobol points, as they are found."""
+    if not problem.contexts:
+        raise ConfigurationError(f"saa needs a problem with a context, which {problem.name!r} has not.")
     evidence = study.evidence(study.play(problem, "sbo-kde", observations, seed))
     kde = evidence.kde
     assert kde is not None
     with one_thread():
         data = evidence.training(True)
         model = ProductGP(data, fit(data))
-        exact = Expectation(model, kde.cells(_side(FINE, len(problem.contexts))))
+        many = len(problem.contexts) > 2
+        fine = kde.quasi(FINE_SOBOL, seed) if many else kde.cells(_side(FINE, len(problem.contexts)))
+        exact = Expectation(model, fine)
         best = _choose(exact, evidence)
         top = float(exact(best[None, None]).detach())
 
@@ -67,12 +70,22 @@ def measure(
             distance = float((found - best).norm()) / len(best) ** 0.5
             return Error(kind, len(nodes.weights), distance, top - float(exact(found[None, None]).detach()))
 
-        for cells in CELLS:
+        for cells in () if many else CELLS:
             yield error("cells", kde.cells(_side(cells, len(problem.contexts))))
-        for size in SIZES:
-            for repetition in range(repetitions):
-                generator = torch.Generator().manual_seed(seed * 1_000_003 + size * 1009 + repetition)
-                yield error("samples", kde.monte_carlo(size, generator))
+        for kind, sizes in (("Sobol points", SOBOL if many else ()), ("samples", SIZES)):
+            for size in sizes:
+                for repetition in range(repetitions):
+                    own = seed * 1_000_003 + size * 1009 + repetition
+                    draws = torch.Generator().manual_seed(own)
+                    nodes = kde.quasi(size, own) if kind != "samples" else kde.monte_carlo(size, draws)
+                    yield error(kind, nodes)
+
+
+def extent(problem: problems.Problem, repetitions: int) -> tuple[int, str]:
+    """How many maximisations there will be, and the rule that counts as exact, in words."""
+    if len(problem.contexts) > 2:
+        return (len(SOBOL) + len(SIZES)) * repetitions, f"{FINE_SOBOL} Sobol points"
+    return len(CELLS) + len(SIZES) * repetitions, f"{FINE} cells"
 
 
 def _side(cells: int, dimensions: int) -> int:
@@ -115,7 +128,7 @@ def picture(errors: Sequence[Error], path: Path, title: str) -> None:
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
     looks: dict[str, tuple[str, str, Callable[[Error], bool]]] = {
         "M samples, mean": (INK, "o-", lambda e: e.kind == "samples"),
-        "deterministic cells": (ACCENT, "s--", lambda e: e.kind == "cells"),
+        "cells or Sobol points": (ACCENT, "s--", lambda e: e.kind != "samples"),
     }
     for label, (colour, mark, chosen) in looks.items():
         sizes = sorted({e.nodes for e in errors if chosen(e)})

@@ -137,10 +137,12 @@ class Kde:
     def nodes(self, seed: int = 0) -> Nodes:
         """Deterministic nodes: exact masses of cells in one or two dimensions, Sobol points beyond."""
         dimensions = self.centres.shape[1]
-        if dimensions in CELLS:
-            return self.cells(CELLS[dimensions])
+        return self.cells(CELLS[dimensions]) if dimensions in CELLS else self.quasi(SOBOL_NODES, seed)
+
+    def quasi(self, count: int, seed: int = 0) -> Nodes:
+        """Quasi-Monte Carlo draws of equal weight."""
         # one coordinate picks the centre (sorted, so that near means near), the others the normal
-        u = sobol(SOBOL_NODES, dimensions + 1, seed).clamp(1e-12, 1 - 1e-12)
+        u = sobol(count, self.centres.shape[1] + 1, seed).clamp(1e-12, 1 - 1e-12)
         order = self.centres[:, 0].argsort()
         chosen = order[(u[:, 0] * len(order)).long().clamp_max(len(order) - 1)]
         normal = torch.special.ndtri(u[:, 1:])

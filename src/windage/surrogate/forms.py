@@ -53,8 +53,7 @@ def choose(
     kc: Tensor,
     alpha: Tensor,
     precision: Tensor,
-    rows: Callable[[Tensor], Tensor],
-    known: Tensor,
+    rows: Callable[[], Tensor],
     form: str | None,
     tolerance: float,
     decisions: int,
@@ -65,8 +64,7 @@ def choose(
         kc: kc(nodes, C), M × t.
         alpha: K⁻¹(y - m), t.
         precision: K⁻¹, t × t.
-        rows: decisions B × Dx → kernel rows B × t.
-        known: the decisions observed, t × Dx.
+        rows: the kernel rows of ``probes``, n × t, if asked for.
         form: one of ``FORMS``, or None.
         tolerance: relative error of a low-rank form.
         decisions: how many to expect.
@@ -80,7 +78,7 @@ def choose(
     span = None
     if form == "decisions" or (form is None and min(work.values()) > SPAN_WORK + 32 * m * t * t):
         most = TABLE // m if form is None else t * t
-        span = _span(rows, known, max(tolerance, SPAN_TOLERANCE), int((2 * most) ** 0.5))
+        span = _span(rows(), max(tolerance, SPAN_TOLERANCE), int((2 * most) ** 0.5))
     if span is not None:
         r = span.shape[1]
         work["decisions"] = m * t * t * r + m * t * r * r + decisions * (t * r + m * r * r / 2)
@@ -92,16 +90,18 @@ def choose(
     return DenseForm(kc, alpha, precision)
 
 
-def _span(rows: Callable[[Tensor], Tensor], known: Tensor, tolerance: float, most: int) -> Tensor | None:
-    """V of all kernel rows of the unit box, t × r; None if that needs more than ``most`` columns."""
-    dimensions = known.shape[1]
-    probes = 0.5 - 0.5 * (torch.pi * sobol(PROBES, dimensions, seed=0)).cos()  # denser at the ends
-    ends = sobol(PROBES // 4, dimensions, seed=1).round()
-    found = low_rank(torch.cat([rows(probes), rows(ends)]), tolerance)
-    if found is None or found[1].shape[0] > min(most, len(known)):
+def probes(dimensions: int) -> Tensor:
+    """Decisions whose kernel rows span those of the whole unit box: denser at its ends, and its corners."""
+    inside = 0.5 - 0.5 * (torch.pi * sobol(PROBES, dimensions, seed=0)).cos()
+    return torch.cat([inside, sobol(PROBES // 4, dimensions, seed=1).round()])
+
+
+def _span(rows: Tensor, tolerance: float, most: int) -> Tensor | None:
+    """V, t × r; None if that needs more than ``most`` columns."""
+    found = low_rank(rows, tolerance)
+    if found is None or len(found[1]) > min(most, rows.shape[1]):
         return None
-    weighted = found[1]
-    span: Tensor = (weighted / weighted.norm(dim=1, keepdim=True)).mT.contiguous()
+    span: Tensor = (found[1] / found[1].norm(dim=1, keepdim=True)).mT.contiguous()
     return span
 
 

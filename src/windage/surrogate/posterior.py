@@ -12,6 +12,7 @@ BoTorch's posterior.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -22,7 +23,7 @@ from windage.surrogate import forms, kernels
 from windage.surrogate.low_rank import RANK_TOLERANCE
 from windage.surrogate.model import ProductGP
 
-MANY = 1024
+MANY, FEW = 1024, 64
 """Decisions that a posterior is asked for, as far as the choice of its form goes."""
 Saved = tuple[Tensor, Tensor, Tensor]
 """x, the slopes h of its kernel row, and the form's own inner product."""
@@ -91,7 +92,7 @@ class NodePosterior:
         nodes: M × Dc.
         form: of ``forms.FORMS``, where it is not to be chosen by the work it takes.
         tolerance: relative error of a low-rank form.
-        decisions: about how many will be asked for.
+        few: whether few decisions are to come; if more do, the form is chosen again.
     """
 
     def __init__(
@@ -100,17 +101,32 @@ class NodePosterior:
         nodes: Tensor,
         form: str | None = None,
         tolerance: float = RANK_TOLERANCE,
-        decisions: int = MANY,
+        few: bool = False,
     ) -> None:
         profile = kernels.PROFILES[model.data.kernel]
-        kc = profile(kernels.scaled_squares(nodes, model.data.c, model.scales[1]))[0]
-        self.side = _Side(model)
+        self.kc = profile(kernels.scaled_squares(nodes, model.data.c, model.scales[1]))[0]
+        self.model, self.side, self.tolerance = model, _Side(model), tolerance
         self.offset = model.alpha.new_tensor([model.mean])
-        rows = lambda x: self.side.forward(x)[0]  # noqa: E731
-        self.form = forms.choose(
-            kc, model.alpha, model.precision, rows, model.data.x, form, tolerance, decisions
+        self.form = self._choose(form, FEW if few else MANY)
+        self.left = FEW if few and isinstance(self.form, forms.DenseForm) else math.inf
+
+    def _choose(self, form: str | None, decisions: int) -> forms.Form:
+        model = self.model
+        probes = forms.probes(model.data.x.shape[1])
+        return forms.choose(
+            self.kc,
+            model.alpha,
+            model.precision,
+            lambda: self.side.forward(probes)[0],
+            form,
+            self.tolerance,
+            decisions,
         )
-        self.chunk = self.form.chunk
+
+    @property
+    def chunk(self) -> int:
+        """How many decisions it wants at a time."""
+        return self.form.chunk
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the standardised outcome at x × nodes; differentiable once in x."""
@@ -119,6 +135,9 @@ class NodePosterior:
 
     def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Saved]:
         """Mean, variance, and what ``pull_back`` needs."""
+        self.left -= len(x)
+        if self.left < 0:
+            self.form, self.left = self._choose(None, MANY), math.inf
         k, h = self.side.forward(x)
         mean, explained, inner = self.form.moments(k)
         return mean + self.offset, 1 - explained, (x, h, inner)
