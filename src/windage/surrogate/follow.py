@@ -41,7 +41,7 @@ def follow(data: Training, last: tuple[int, Hyperparameters] | None, before: Fit
     if last is not None and last[0] == t:
         return Fitted(t, last[1], ProductGP(data, last[1]))
     cold = t <= COLD_UNTIL or last is None or _mark(last[0]) != _mark(t)
-    if last is not None and not cold and t - last[0] <= MOST_NEW:
+    if last is not None and not cold and 0 < t - last[0] <= MOST_NEW:
         kept = _kept(data, *last, before)
         if kept is not None:
             return kept

@@ -1,0 +1,118 @@
+"""Optuna's distributions as windage's decisions, and back.
+
+Whatever has a step is counted in steps; a choice is known by its place, so that it may be anything; a
+parameter of one value is no decision at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+
+from windage.errors import ConfigurationError
+from windage.space import Categorical, Integer, Parameter, Real, Value
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One parameter: how Optuna knows it, and how windage does (None: it has only one value)."""
+
+    distribution: BaseDistribution
+    parameter: Parameter | None
+
+    @classmethod
+    def of(cls, distribution: BaseDistribution) -> Axis:
+        """From Optuna's distribution."""
+        if distribution.single():
+            return cls(distribution, None)
+        if isinstance(distribution, CategoricalDistribution):
+            return cls(distribution, Categorical([str(i) for i in range(len(distribution.choices))]))
+        if isinstance(distribution, IntDistribution) and distribution.log:
+            return cls(distribution, Real(distribution.low - 0.5, distribution.high + 0.5, log=True))
+        if isinstance(distribution, FloatDistribution) and distribution.step is None:
+            return cls(distribution, Real(distribution.low, distribution.high, log=distribution.log))
+        if isinstance(distribution, (IntDistribution, FloatDistribution)):
+            assert distribution.step is not None
+            return cls(distribution, Integer(0, _steps(distribution.high, distribution)))
+        raise ConfigurationError(f"windage does not know how to vary {distribution!r}.")
+
+    def holds(self, value: Any) -> bool:
+        """Whether the value may be one of this parameter's."""
+        try:
+            return bool(self.distribution._contains(self.distribution.to_internal_repr(value)))
+        except (ValueError, TypeError):
+            return False
+
+    def to_windage(self, value: Any) -> Value:
+        """Optuna's value as windage's."""
+        distribution = self.distribution
+        if isinstance(distribution, CategoricalDistribution):
+            return str(int(distribution.to_internal_repr(value)))
+        if isinstance(self.parameter, Integer):
+            return _steps(value, distribution)
+        return float(value)
+
+    def to_optuna(self, value: Value) -> Any:
+        """Windage's value as Optuna's."""
+        distribution = self.distribution
+        if isinstance(distribution, CategoricalDistribution):
+            return distribution.choices[int(value)]
+        if isinstance(distribution, IntDistribution):
+            if distribution.log:
+                return min(max(round(float(value)), distribution.low), distribution.high)
+            return distribution.low + int(value) * distribution.step
+        assert isinstance(distribution, FloatDistribution)
+        if distribution.step is not None:
+            return min(distribution.low + int(value) * distribution.step, distribution.high)
+        return min(max(float(value), distribution.low), distribution.high)
+
+    def only(self) -> Any:
+        """The one value of a parameter that has no other."""
+        return self.distribution.to_external_repr(
+            0.0 if isinstance(self.distribution, CategoricalDistribution) else self.distribution.low  # type: ignore[attr-defined]
+        )
+
+
+def _steps(value: float, distribution: Any) -> int:
+    steps: int = round((value - distribution.low) / distribution.step)
+    return steps
+
+
+@dataclass(frozen=True)
+class Axes:
+    """All parameters of a search space."""
+
+    axes: Mapping[str, Axis]
+
+    @classmethod
+    def of(cls, space: Mapping[str, BaseDistribution]) -> Axes:
+        """From Optuna's search space; in the order of the names, so that it does not depend on the caller."""
+        return cls({name: Axis.of(space[name]) for name in sorted(space)})
+
+    @property
+    def decisions(self) -> dict[str, Parameter]:
+        """What windage decides."""
+        return {name: axis.parameter for name, axis in self.axes.items() if axis.parameter is not None}
+
+    def holds(self, params: Mapping[str, Any]) -> bool:
+        """Whether a trial's parameters are a decision of this space."""
+        return all(name in params and axis.holds(params[name]) for name, axis in self.axes.items())
+
+    def to_windage(self, params: Mapping[str, Any]) -> dict[str, Value]:
+        """A trial's parameters as a decision."""
+        return {name: self.axes[name].to_windage(params[name]) for name in self.decisions}
+
+    def to_optuna(self, decision: Mapping[str, Value]) -> dict[str, Any]:
+        """A decision as a trial's parameters."""
+        return {
+            name: axis.only() if axis.parameter is None else axis.to_optuna(decision[name])
+            for name, axis in self.axes.items()
+        }

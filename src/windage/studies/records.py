@@ -1,0 +1,83 @@
+"""What windage writes into Optuna's trials, and how it reads it again. No torch here.
+
+- user attribute ``context``: the contexts met, {name: number}, told before the trial ends;
+- system attribute ``windage:decision``: all parameters of a running trial, as soon as they are chosen, with
+  the time until which they count as pending (``windage:until`` when that was renewed);
+- system attribute ``windage:fit``: the last fit of the trial's ask, where the next one starts.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from optuna.storages import BaseStorage
+from optuna.trial import FrozenTrial, Trial
+
+from windage.errors import InputError
+from windage.space import number
+
+CONTEXT, DECISION, UNTIL, FIT = "context", "windage:decision", "windage:until", "windage:fit"
+LONGEST = 2000
+"""Characters of one attribute: databases hold little more."""
+
+
+def report_context(trial: Trial, /, **context: float) -> None:
+    """Say which conditions a trial met: ``report_context(trial, demand=0.31)``, before the trial ends."""
+    if not context:
+        raise InputError(
+            "report_context needs the contexts by name, such as report_context(trial, demand=3)."
+        )
+    trial.set_user_attr(CONTEXT, {name: number(v, f"context {name!r}") for name, v in context.items()})
+
+
+def write(storage: BaseStorage, trial_id: int, key: str, value: Any) -> None:
+    """A value of any length as attributes of a trial, in pieces."""
+    text = json.dumps(value)
+    for i in range(0, len(text), LONGEST):
+        storage.set_trial_system_attr(trial_id, f"{key}:{i // LONGEST}", text[i : i + LONGEST])
+
+
+def read(trial: FrozenTrial, key: str) -> Any:
+    """What ``write`` wrote, or None."""
+    pieces: list[str] = []
+    while (piece := trial.system_attrs.get(f"{key}:{len(pieces)}")) is not None:
+        pieces.append(piece)
+    try:
+        return json.loads("".join(pieces)) if pieces else None
+    except ValueError:  # the worker died between two pieces
+        return None
+
+
+def publish(storage: BaseStorage, trial_id: int, params: Mapping[str, Any], lease: float | None) -> None:
+    """Let other workers see what this trial will do, and until when it counts."""
+    until = None if lease is None else time.time() + lease
+    write(storage, trial_id, DECISION, {"params": dict(params), "until": until})
+
+
+def renew(storage: BaseStorage, trial_id: int, lease: float) -> None:
+    """A running trial counts as pending for so many seconds from now."""
+    storage.set_trial_system_attr(trial_id, UNTIL, time.time() + lease)
+
+
+def published(trial: FrozenTrial) -> dict[str, Any]:
+    """The parameters of a running trial: those suggested, and those that it will be."""
+    record = read(trial, DECISION)
+    return {**record["params"], **trial.params} if record else dict(trial.params)
+
+
+def lapses(trial: FrozenTrial) -> float | None:
+    """When a running trial stops to count as pending, in seconds of the epoch; None: never."""
+    renewed = trial.system_attrs.get(UNTIL)
+    if renewed is not None:
+        return float(renewed)
+    record = read(trial, DECISION)
+    return None if record is None else record["until"]
+
+
+def has_lapsed(trial: FrozenTrial) -> bool:
+    """Whether the trial was asked for so long ago that it no longer counts as pending."""
+    until = lapses(trial)
+    return until is not None and until < time.time()

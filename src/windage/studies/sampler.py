@@ -1,0 +1,245 @@
+"""``ContextSampler``: windage for any Optuna study.
+
+Everything that it knows is in the study, so any number of workers may share one, and a sampler made anew
+continues where the last one stopped.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from optuna import Study
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import IntersectionSearchSpace
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from windage.errors import ConfigurationError, NotEnoughDataError, WindageError
+from windage.methods import get_method
+from windage.space import ContextSpace, DecisionSpace, Real, Value
+from windage.studies import records, turns
+from windage.studies.axes import Axes
+
+if TYPE_CHECKING:
+    from windage.optimizer import Optimizer
+    from windage.recommendation import Recommendation
+
+
+class WindageWarning(UserWarning):
+    """Something of the study is left out; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the trials of a study say about one search space."""
+
+    observations: list[dict[str, Any]]
+    pending: list[dict[str, Any]]
+    fits: dict[str, Any]
+    left_out: list[str]
+    """Why finished trials do not count, one sentence each."""
+
+
+class ContextSampler(BaseSampler):
+    """Chooses parameters whose outcome depends on contexts that are reported when they are seen.
+
+    Args:
+        contexts: names → ``windage.Real``, with bounds or without. May be left out with ``gp-ucb``.
+        search_space: names → Optuna distributions. Without it, the parameters that all trials share, and the
+            first trial is a random one.
+        method: a row of ``windage methods``.
+        seed: of everything random; None draws one.
+        initial: how many first decisions come from a Sobol sequence.
+        lease: seconds after which a trial that was asked for and never told no longer counts as pending;
+            None: never.
+        settings: see ``windage.methods.Settings``.
+
+    A trial's contexts are told before it ends: ``windage.studies.report_context(trial, demand=0.31)``.
+    """
+
+    def __init__(
+        self,
+        contexts: Mapping[str, Real] | None = None,
+        search_space: Mapping[str, BaseDistribution] | None = None,
+        method: str = "sbo-kde",
+        seed: int | None = None,
+        initial: int | None = None,
+        lease: float | None = None,
+        **settings: Any,
+    ) -> None:
+        self._contexts = dict(contexts or {})
+        self._search_space = None if search_space is None else dict(search_space)
+        self._method, self._initial, self._lease, self._settings = method, initial, lease, settings
+        self._independent = RandomSampler(seed)
+        self._seed = int(self._independent._rng.rng.randint(2**31)) if seed is None else seed
+        self._intersection = IntersectionSearchSpace()
+        self._warned = False
+        if get_method(method).uses_context and not self._contexts:
+            raise ConfigurationError(
+                f"method {method!r} needs at least one context, such as contexts={{'demand': Real()}}; "
+                'without any, use method="gp-ucb".'
+            )
+        if self._search_space is not None:
+            axes = Axes.of(self._search_space)
+            if axes.decisions:
+                ContextSpace.of(self._contexts, DecisionSpace.of(axes.decisions))
+
+    def reseed_rng(self) -> None:
+        """Optuna calls this in parallel workers. Ours draw by the number of the trial, so they differ."""
+        self._independent.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> dict[str, BaseDistribution]:
+        """The search space that was given, or what all finished trials share."""
+        if self._search_space is not None:
+            return dict(self._search_space)
+        return self._intersection.calculate(study)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The next decision, allowing for the running trials of other workers."""
+        direction = _direction(study)
+        if not search_space:
+            return {}
+        axes = Axes.of(search_space)
+        if not axes.decisions:
+            return axes.to_optuna({})
+        storage = study._storage
+        with turns.turn(storage, study.study_name):
+            states = (TrialState.COMPLETE, TrialState.RUNNING)
+            trials = study._get_trials(deepcopy=False, states=states, use_cache=False)
+            known = self.known([t for t in trials if t.number != trial.number], axes)
+            self._warn(known.left_out)
+            optimizer = self.optimizer(axes, direction, known, trial.number)
+            params = axes.to_optuna(optimizer.ask().decision)
+            records.publish(storage, trial._trial_id, params, self._lease)
+        fits = optimizer.to_dict()["fits"]
+        if fits:
+            records.write(storage, trial._trial_id, records.FIT, fits)
+        return params
+
+    def sample_independent(
+        self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
+    ) -> Any:
+        """Of parameters outside of the search space: at random."""
+        _direction(study)
+        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Nothing: what counts is in the study."""
+
+    def known(self, trials: Sequence[FrozenTrial], axes: Axes) -> Known:
+        """What trials say about a search space."""
+        contexts = ContextSpace.of(self._contexts, DecisionSpace.of(axes.decisions))
+        found = Known([], [], {}, [])
+        newest = -1
+        for trial in trials:
+            fits = records.read(trial, records.FIT)
+            if fits is not None and trial.number > newest:
+                newest = trial.number
+                found.fits.clear()
+                found.fits.update(fits)
+            if trial.state == TrialState.RUNNING:
+                params = records.published(trial)
+                if axes.holds(params) and not records.has_lapsed(trial):
+                    found.pending.append({"number": trial.number, "decision": axes.to_windage(params)})
+            elif trial.state == TrialState.COMPLETE and axes.holds(trial.params):
+                row, why = _row(trial, axes, contexts)
+                if row is None:
+                    found.left_out.append(why)
+                else:
+                    found.observations.append(row)
+        return found
+
+    def optimizer(self, axes: Axes, direction: str, known: Known, number: int) -> Optimizer:
+        """Windage's optimizer of what is known, about to choose the decision of trial ``number``."""
+        from windage.optimizer import INITIAL, Optimizer
+        from windage.state import FORMAT, space_to_dict
+
+        pending = sorted(known.pending, key=lambda row: int(row["number"]))
+        saved = {
+            "format": FORMAT,
+            "decisions": space_to_dict(axes.decisions),
+            "contexts": space_to_dict(self._contexts),
+            "method": self._method,
+            "direction": direction,
+            "seed": self._seed,
+            "initial": INITIAL if self._initial is None else self._initial,
+            "settings": self._settings,
+            "observations": known.observations,
+            "pending": [row for row in pending if row["number"] < number],
+            "asked": number,
+            "fits": known.fits,
+        }
+        try:
+            optimizer = Optimizer.from_dict(saved)
+        except ConfigurationError:
+            if not known.fits:
+                raise
+            # the last fit is of another space or another method: start anew
+            optimizer = Optimizer.from_dict({**saved, "fits": {}})
+        for row in pending:
+            optimizer._pending.setdefault(row["number"], row["decision"])
+        return optimizer
+
+    def _warn(self, left_out: Sequence[str]) -> None:
+        """Once."""
+        if left_out and not self._warned:
+            self._warned = True
+            more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
+            warnings.warn(f"{left_out[0]}{more}", WindageWarning, stacklevel=2)
+
+
+def _direction(study: Study) -> str:
+    if len(study.directions) != 1:
+        raise ConfigurationError("windage optimises one value; this study has several objectives.")
+    return "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
+
+
+def _row(trial: FrozenTrial, axes: Axes, contexts: ContextSpace) -> tuple[dict[str, Any] | None, str]:
+    """A finished trial as an observation, or why it is none."""
+    context = trial.user_attrs.get(records.CONTEXT)
+    names = ", ".join(f"{name}=..." for name in contexts.names)
+    if context is None and contexts.names:
+        return None, (
+            f"trial {trial.number} has no context and is left out: call "
+            f"windage.studies.report_context(trial, {names}) before it ends."
+        )
+    value = trial.value
+    if value is None or not math.isfinite(value):
+        return None, f"trial {trial.number} is left out: its value is {value!r}, which is not finite."
+    if isinstance(context, Mapping):  # of more than this study's contexts, these
+        context = {name: v for name, v in context.items() if name in contexts.names}
+    try:
+        checked = contexts.check(context if contexts.names else None)
+    except WindageError as error:
+        return None, f"trial {trial.number} is left out: {error}"
+    decision: dict[str, Value] = axes.to_windage(trial.params)
+    return {"decision": decision, "context": dict(checked), "value": value}, ""
+
+
+def recommend(study: Study) -> Recommendation:
+    """The decision with the best expected value, with its interval: of a study that has a ``ContextSampler``.
+
+    ``study.best_trial`` is the trial with the luckiest contexts; this is what to do.
+    """
+    sampler = study.sampler
+    if not isinstance(sampler, ContextSampler):
+        raise ConfigurationError(
+            "recommend needs the study with its sampler: optuna.load_study(..., sampler=ContextSampler(...))."
+        )
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.RUNNING))
+    if not trials:
+        raise NotEnoughDataError("a recommendation needs at least 1 observation: finish a trial first.")
+    axes = Axes.of(sampler.infer_relative_search_space(study, trials[-1]))
+    known = sampler.known(trials, axes)
+    sampler._warn(known.left_out)
+    best = sampler.optimizer(axes, _direction(study), known, trials[-1].number + 1).recommend()
+    return replace(best, decision=axes.to_optuna(best.decision))
