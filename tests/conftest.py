@@ -7,6 +7,8 @@ import pytest
 import torch
 from hypothesis import HealthCheck, settings
 
+import shops
+
 torch.set_num_threads(1)
 settings.register_profile(
     "windage", deadline=None, derandomize=True, max_examples=25, suppress_health_check=[HealthCheck.too_slow]
@@ -20,3 +22,14 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = tempfile.TemporaryDirectory(prefix="windage-tests-", ignore_cleanup_errors=True)
         config.add_cleanup(folder.cleanup)
         os.environ["WINDAGE_CACHE"] = folder.name
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch):
+    """The path of a fresh study file in an empty folder, where the test then is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WINDAGE_STORAGE", raising=False)
+    path = tmp_path / "shop.toml"
+    assert shops.run("init", "shop.toml").exit_code == 0
+    path.write_text(path.read_text() + shops.QUICK)
+    return path

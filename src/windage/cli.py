@@ -14,6 +14,7 @@ from rich.table import Table
 from windage import __version__
 from windage.bench.commands import app as bench
 from windage.errors import WindageError
+from windage.studies import commands as studies
 
 app = typer.Typer(
     add_completion=False,
@@ -23,6 +24,7 @@ app = typer.Typer(
 )
 
 app.add_typer(bench, name="bench")
+studies.register(app)
 
 PICTURES = (".png", ".pdf", ".svg")
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]

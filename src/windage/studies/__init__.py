@@ -2,19 +2,42 @@
 
     >>> from windage.studies import ContextSampler, recommend, report_context
 
-Storage, trials and the web page are Optuna's; torch is imported when a decision is computed, not before.
+Storage, trials and the web page are Optuna's, which is imported when it is first needed; torch is imported
+when a decision is computed, not before.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from windage.errors import missing_extra
 
-try:
-    import optuna  # noqa: F401
-except ImportError as error:  # pragma: no cover
-    raise missing_extra("optuna", "studies", "a study that lasts") from error
+if TYPE_CHECKING:
+    from windage.studies.records import report_context
+    from windage.studies.sampler import ContextSampler, WindageWarning, recommend
 
-from windage.studies.records import report_context
-from windage.studies.sampler import ContextSampler, recommend
+__all__ = ["ContextSampler", "WindageWarning", "recommend", "report_context"]
 
-__all__ = ["ContextSampler", "recommend", "report_context"]
+_LAZY = {
+    "ContextSampler": "windage.studies.sampler",
+    "WindageWarning": "windage.studies.sampler",
+    "recommend": "windage.studies.sampler",
+    "report_context": "windage.studies.records",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'windage.studies' has no attribute {name!r}")
+    from importlib import import_module
+
+    need_optuna()
+    return getattr(import_module(_LAZY[name]), name)
+
+
+def need_optuna() -> None:
+    """A MissingExtraError where Optuna is not installed."""
+    try:
+        import optuna  # noqa: F401
+    except ImportError as error:
+        raise missing_extra("optuna", "studies", "a study that lasts") from error

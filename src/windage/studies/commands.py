@@ -1,0 +1,328 @@
+"""The commands on a study file, for people without Python: init, ask, tell, recommend, status, export."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from windage.errors import InputError, WindageError, missing_extra
+from windage.studies import need_optuna
+
+if TYPE_CHECKING:
+    from windage.studies.book import Book, Entry
+
+StudyPath = Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as shop.toml.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
+Pairs = list[str]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    for command in (init, ask, tell, recommend, status, export, renew):
+        app.command()(command)
+    app.command(name="run")(run_program)
+
+
+def _open(path: Path) -> Book:
+    import logging
+
+    need_optuna()
+    import optuna
+
+    from windage.studies.book import Book
+    from windage.studies.file import load
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
+    return Book.open(load(path))
+
+
+def _pairs(given: Sequence[str], option: str) -> dict[str, str]:
+    """``["demand=3"]`` → ``{"demand": "3"}``."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip() or not value.strip():
+            raise InputError(f"{option} {text!r} must be NAME=NUMBER, such as {option} demand=3.5")
+        if name.strip() in found:
+            raise InputError(f"{option} {name.strip()!r} is given twice.")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def init(
+    file: StudyPath,
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Write a commented study file to fill in."""
+    need_optuna()
+    from windage.studies.file import TEMPLATE
+
+    if file.exists() and not force:
+        raise WindageError(f"{file} is there already: choose another name, or say --force to write over it.")
+    if not file.parent.is_dir():
+        raise WindageError(f"there is no folder {file.parent}: make it first.")
+    file.write_text(TEMPLATE.format(file=file.name, stem=file.stem), encoding="utf-8")
+    typer.echo(f"{file} is written. Open it, put in your decisions and contexts, then: windage ask {file}")
+
+
+def ask(file: StudyPath, as_json: AsJson = False) -> None:
+    """The next decision, with its number."""
+    book = _open(file)
+    asked = book.ask()
+    if as_json:
+        typer.echo(json.dumps({"number": asked.number, "decision": asked.decision}))
+        return
+    typer.echo(f"Decision {asked.number}")
+    for name, value in asked.decision.items():
+        typer.echo(f"  {name} = {_described(book, name, value)}")
+    contexts = " ".join(f"--context {name}=..." for name in book.file.contexts)
+    typer.echo(f"Then:  windage tell {file} {asked.number} --value ... {contexts}".rstrip())
+
+
+def _described(book: Book, name: str, value: Any) -> str:
+    quantity = book.file.quantities[name]
+    return quantity.show(value) + (f"   ({quantity.description})" if quantity.description else "")
+
+
+def tell(
+    file: StudyPath,
+    number: Annotated[int | None, typer.Argument(help="Of the decision, as windage ask gave it.")] = None,
+    value: Annotated[float | None, typer.Option(help="What came out.")] = None,
+    context: Annotated[
+        Pairs | None, typer.Option(metavar="NAME=NUMBER", help="What was met; once for each context.")
+    ] = None,
+    decision: Annotated[
+        Pairs | None,
+        typer.Option(metavar="NAME=VALUE", help="A decision of your own, in place of a number."),
+    ] = None,
+    table: Annotated[
+        Path | None, typer.Option("--csv", help="A table of past rows: decisions, contexts, value.")
+    ] = None,
+    failed: Annotated[str | None, typer.Option(help="It brought no result; say why.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What happened: the contexts that were met, and the value that came out."""
+    ways = [number is not None, bool(decision), table is not None]
+    if sum(ways) != 1:
+        raise InputError(
+            "say which decision: its number, or --decision NAME=VALUE for one of your own, or --csv FILE."
+        )
+    if table is not None:
+        _tell_table(_open(file), table, as_json)
+        return
+    if failed is not None and number is not None:
+        _open(file).fail(number, failed)
+        typer.echo(
+            json.dumps({"number": number, "failed": failed}) if as_json else f"Decision {number} failed."
+        )
+        return
+    if value is None:
+        raise InputError("the value is missing: give --value, what came out of this decision.")
+    met = _pairs(context or (), "--context")
+    book = _open(file)
+    if number is not None:
+        entry = book.tell(number, met, value)
+        done = {"number": entry.number, "decision": entry.decision, "context": entry.context}
+        words = f"Decision {number} is told"
+    else:
+        book.add(_pairs(decision or (), "--decision"), met, value)
+        done, words = {"added": 1}, "One row is added"
+    if as_json:
+        typer.echo(json.dumps({**done, "value": value}))
+        return
+    typer.echo(f"{words}: {book.file.quantities['value'].show(value)}.")
+
+
+def _tell_table(book: Book, path: Path, as_json: bool) -> None:
+    trials, there = book.read_csv(path)
+    with Console(stderr=True).status("") as status:
+        book.add_all(trials, lambda done: status.update(f"{done} of {len(trials)} rows"))
+    if as_json:
+        typer.echo(json.dumps({"added": len(trials), "there already": there}))
+        return
+    known = f" ({there} were there already)" if there else ""
+    typer.echo(f"{len(trials)} rows are added from {path}{known}.")
+
+
+def recommend(file: StudyPath, as_json: AsJson = False) -> None:
+    """The best decision as far as is known, with what to expect of it."""
+    book = _open(file)
+    best = book.recommend()
+    if as_json:
+        typer.echo(json.dumps({**asdict(best), "interval": list(best.interval)}))
+        return
+    value = book.file.quantities["value"]
+    for name, figure in best.decision.items():
+        typer.echo(f"{name} = {_described(book, name, figure)}")
+    low, high = best.interval
+    typer.echo(f"Expect {value.show(best.expected)} on average, 95 % between {low:.6g} and {high:.6g}.")
+    typer.echo(f"Under the worst conditions near what was seen: {value.show(best.worst_case)} on average.")
+    if best.note:
+        typer.echo(best.note)
+
+
+def renew(
+    file: StudyPath,
+    number: Annotated[int, typer.Argument(help="Of the decision.")],
+    days: Annotated[
+        float | None, typer.Option(min=0.0, help="From now; the file's lease by default.")
+    ] = None,
+) -> None:
+    """Let a decision under way count for another while."""
+    book = _open(file)
+    book.renew(number, None if days is None else 86400 * days)
+    typer.echo(f"Decision {number} counts as under way again.")
+
+
+def status(file: StudyPath, as_json: AsJson = False) -> None:
+    """How the study stands: what was told, what is under way, and the conditions seen."""
+    from rich.markup import escape
+
+    from windage.studies import book as books
+    from windage.studies.summary import bars, summarise
+
+    book = _open(file)
+    entries, pending = book.entries(), book.pending()
+    told = [e for e in entries if set(book.file.contexts) <= set(e.context)]
+    contexts = {name: summarise([e.context[name] for e in told]) for name in book.file.contexts if told}
+    if as_json:
+        counted = _counts(book, len(entries))
+        waiting = [
+            {"number": p.number, "decision": p.decision, "age_seconds": round(p.age), "counts": p.counts}
+            for p in pending
+        ]
+        typer.echo(json.dumps({"study": book.file.name, **counted, "pending": waiting, "contexts": contexts}))
+        return
+    console = Console(highlight=False)
+    counts = _counts(book, len(entries))
+    console.print(f"[bold]{book.file.name}[/bold]: {book.file.method}, {book.file.direction} value")
+    parts = [f"{counts['told']} told", f"{len(pending)} under way", f"{counts['failed']} failed"]
+    console.print(", ".join(parts) + f"; kept in {book.where}")
+    if told:
+        console.print(_last(book, told))
+    if pending:
+        waits = Table("under way", "decision", "asked for", title_justify="left")
+        for p in pending:
+            lapsed = "" if p.counts else " ago: no longer counted, may still be told"
+            waits.add_row(
+                str(p.number),
+                escape(", ".join(f"{k} {v}" for k, v in book.file.show(p.decision).items())),
+                books.age(p.age) + (lapsed or " ago"),
+            )
+        console.print(waits)
+    if contexts:
+        seen = Table("context", "times", "mean", "deviation", "least", "most")
+        for name, row in contexts.items():
+            unit = book.file.quantities[name].unit
+            figures = [f"{row[k]:.4g}" for k in ("mean", "deviation", "least", "most")]
+            seen.add_row(_head(name, unit), str(int(row["times"])), *figures)
+        console.print(seen)
+        for name in contexts:
+            console.print(f"Estimated law of {name}:")
+            for line in bars([e.context[name] for e in told], book.file.contexts[name], len(contexts)):
+                console.print("  " + line)
+
+
+def _counts(book: Book, told: int) -> dict[str, int]:
+    from optuna.trial import TrialState
+
+    return {"told": told, "failed": len(book.trials(TrialState.FAIL))}
+
+
+def _head(name: str, unit: str) -> str:
+    """A column's name with its unit, kept from rich, which would take the brackets for a style."""
+    from rich.markup import escape
+
+    return escape(f"{name} [{unit}]" if unit else name)
+
+
+def _last(book: Book, told: Sequence[Entry]) -> Table:
+    """The newest rows."""
+    file = book.file
+    names = [*file.space, *file.contexts, "value"]
+    units = [file.quantities[name].unit for name in names]
+    table = Table("told", *(_head(n, u) for n, u in zip(names, units, strict=True)))
+    for e in told[-5:]:
+        figures = [
+            *(e.decision.get(n) for n in file.space),
+            *(e.context.get(n) for n in file.contexts),
+            e.value,
+        ]
+        table.add_row(str(e.number), *(f"{v:.5g}" if isinstance(v, float) else str(v) for v in figures))
+    return table
+
+
+def export(
+    file: StudyPath,
+    table: Annotated[Path | None, typer.Option("--csv", help="Write a CSV table here.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write a Parquet table here.")] = None,
+) -> None:
+    """Everything told so far, as a table."""
+    from windage.studies.book import export_rows
+
+    if (table is None) == (parquet is None):
+        raise InputError("say where: --csv out.csv or --parquet out.parquet.")
+    path = table or parquet
+    assert path is not None
+    if not path.parent.is_dir():
+        raise WindageError(f"there is no folder {path.parent}: make it first.")
+    head, rows = export_rows(_open(file))
+    if table is not None:
+        with table.open("w", newline="", encoding="utf-8") as out:
+            csv.writer(out).writerows([head, *rows])
+    else:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ImportError as error:
+            raise missing_extra("pyarrow", "studies", "a Parquet table") from error
+        columns = dict(zip(head, (list(column) for column in zip(*rows, strict=True)), strict=True))
+        pyarrow.parquet.write_table(pyarrow.table(columns or {name: [] for name in head}), path)
+    typer.echo(f"{len(rows)} rows are written to {path}.")
+
+
+def run_program(
+    file: StudyPath,
+    command: Annotated[str, typer.Option(help="The program, decisions in braces: './simulate {stock}'.")],
+    trials: Annotated[int, typer.Option(min=1, help="How many decisions.")] = 10,
+    jobs: Annotated[int, typer.Option(min=1, max=256, help="Programs at a time.")] = 1,
+    limit: Annotated[float | None, typer.Option(min=0.001, help="Seconds for one program.")] = None,
+    retries: Annotated[int, typer.Option(min=0, help="Times that a failed program is run again.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Run a program for each decision; it prints {"value": ..., "context": {...}} as one line."""
+    from windage.studies.run import Program, Tally, run
+
+    book = _open(file)
+    console = Console(stderr=True, highlight=False)
+    shown = ""
+    with console.status("asking") as status:
+
+        def report(tally: Tally) -> None:
+            nonlocal shown
+            counts = f"{tally.told} told, {tally.failed} failed, {tally.running} running of {trials}"
+            status.update(f"{counts}   {tally.last}")
+            if tally.last != shown:
+                shown = tally.last
+                console.print(shown, markup=False)
+
+        try:
+            tally = run(book, Program(command, limit, retries), trials, jobs, report)
+        except KeyboardInterrupt:
+            console.print("Interrupted: what was running is marked as failed; what was told stays.")
+            raise typer.Exit(130) from None
+    if as_json:
+        typer.echo(json.dumps({"told": tally.told, "failed": tally.failed}))
+    else:
+        typer.echo(f"{tally.told} decisions told, {tally.failed} failed.")
+    if not tally.told:
+        raise typer.Exit(1)
