@@ -1,14 +1,17 @@
 """What the documents say runs as written and is true."""
 
 import re
+import shlex
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 import windage
+from windage import cli
 from windage.methods import METHODS, Settings
 
 ROOT = Path(__file__).parent.parent
@@ -23,6 +26,29 @@ def test_the_ten_lines_of_the_readme_run_as_written():
     assert len([line for line in example.splitlines() if line.strip()]) == 10
     result = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True)
     assert re.match(r"stock \d+\.\d: expect -?\d+\.\d, 95 % -?\d+\.\d to -?\d+\.\d\n$", result.stdout)
+
+
+def test_the_second_section_of_the_readme_runs_without_python(tmp_path, monkeypatch):
+    """Each command as it stands, and the rounds after the first in the same way."""
+    monkeypatch.chdir(tmp_path)
+    (section,) = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    commands = [shlex.split(line, comments=True)[1:] for line in section.splitlines()]
+    assert [c[0] for c in commands] == ["init", "ask", "tell", "tell", "status", "recommend", "export"]
+    more = [["ask", "shop.toml"], ["tell", "shop.toml", "?", "--value", "5", "--context", "demand=9"]]
+    said = {}
+    for i, command in enumerate([*commands[:4], *9 * more, *commands[4:]]):
+        words = [str(i // 2) if word == "?" else word for word in command]
+        result = CliRunner().invoke(cli.app, words)
+        assert result.exit_code == 0, (words, result.exception)
+        said[command[0]] = result.stdout
+    assert "11 told, 0 under way" in said["status"]
+    assert "stock = " in said["recommend"]
+    assert len((tmp_path / "history.csv").read_text().splitlines()) == 12
+
+
+@pytest.mark.parametrize("number", range(len(blocks(ROOT / "docs/studies.md"))))
+def test_the_page_on_studies_runs(number):
+    exec(compile(blocks(ROOT / "docs/studies.md")[number], "studies", "exec"), {})
 
 
 @pytest.mark.parametrize("number", range(len(blocks(ROOT / "docs/guide.md"))))
