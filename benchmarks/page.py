@@ -1,6 +1,6 @@
 """Fill the tables of docs/speed.md from kept runs.
 
-    python benchmarks/page.py results/bench/bench-*.json results/bench/values-*.json results/bench/growth-*.json
+    python benchmarks/page.py results/bench/{bench,values,growth}-*.json
 
 The runs are copied to docs/speed/, so that each number of the page can be traced to one.
 """

@@ -1,5 +1,6 @@
 """What the documents say runs as written and is true."""
 
+import json
 import re
 import shlex
 import subprocess
@@ -104,3 +105,33 @@ def test_the_reproduction_shows_the_tables_that_were_printed():
     ]
     for name, text in shown:
         assert text == (ROOT / "docs/reproduction" / f"{name}.md").read_text().strip(), name
+
+
+def test_the_speed_page_shows_the_runs_that_were_kept(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import page
+
+    text = (ROOT / "docs/speed.md").read_text()
+    shown = dict(re.findall(r"<!-- table ([\w-]+) -->\n(.*?)\n<!-- end -->", text, flags=re.DOTALL))
+    assert set(shown) == set(page.TABLES)
+    for name, table in shown.items():
+        if not (ROOT / "docs/speed" / f"{name}.json").exists():
+            continue
+        kept = json.loads((ROOT / "docs/speed" / f"{name}.json").read_text())
+        assert table == page.TABLES[name](kept["rows"]), name
+
+
+def test_bench_check_fails_below_a_bar(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import bench
+
+    rows = json.loads((ROOT / "docs/speed/bench.json").read_text())["rows"]
+    bars = json.loads((ROOT / "benchmarks/bars.json").read_text())
+    assert bench.failures(rows, bars) == []
+    for key, value, words in (
+        ("ratios", {"fit": 99.0, "maximise": 9.0, "ask": 9.0}, "ask ratio 9.0 is below"),
+        ("peak_megabytes", 5000.0, "5000 MB"),
+        ("behind", 0.1, "behind"),
+    ):
+        worse = [{**row, key: value} for row in rows]
+        assert any(words in line for line in bench.failures(worse, bars))
