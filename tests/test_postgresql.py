@@ -104,9 +104,9 @@ def test_a_worker_killed_between_ask_and_tell(study):
     until(lambda: psutil.Process(one.pid).children())
     programs = psutil.Process(one.pid).children(recursive=True)
     one.send_signal(signal.SIGKILL)
-    one.wait()
     for program in programs:
         program.kill()
+    one.communicate()
     assert states(study) == ["RUNNING"]
     book = Book.open(load(study))
     (pending,) = book.pending()
@@ -136,7 +136,7 @@ for index in range(int(sys.argv[1]), int(sys.argv[2])):
 
 def test_a_worker_killed_while_it_tells(study):
     book = Book.open(load(study))
-    count = 60
+    count = 24
     for _ in range(count):
         book.study.ask(dict(book.file.space))  # at random: quick
     done = 0
