@@ -70,6 +70,20 @@ def test_the_form_follows_the_ranks(dx, form):
             assert torch.allclose(mine, theirs, rtol=0, atol=1e-8)
 
 
+def test_a_form_that_changes_between_forward_and_backward():
+    model = reference.fitted(100, 2, 4, seed=1)
+    nodes = points(256, 4, 2)
+    changing = NodePosterior(model, nodes, few=True)
+    assert isinstance(changing.form, DenseForm)
+    x = points(40, 2, 7).requires_grad_(True)
+    before = changing(x)  # 40 of the few
+    changing(points(40, 2, 8))
+    assert isinstance(changing.form, DecisionsForm)
+    for mine, theirs in zip(before, NodePosterior(model, nodes, "dense")(x), strict=True):
+        (a,), (b,) = (torch.autograd.grad(v.sum(), x, retain_graph=True) for v in (mine, theirs))
+        assert torch.allclose(a, b, atol=1e-8)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_gradient_is_finite_at_a_training_decision(kernel):
     model = reference.fitted(20, 2, 1, seed=3, kernel=kernel)

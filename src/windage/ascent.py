@@ -78,8 +78,7 @@ def ascend(
     if curvatures is None:
         curvatures = np.zeros((*points.shape, points.shape[1]))
     ends = (lower.numpy(), upper.numpy())
-    climbers = _Climbers(points, values_and_slopes(points), ends, curvatures, tolerance, reach)
-    climbers.smooth = smooth
+    climbers = _Climbers(points, values_and_slopes(points), ends, curvatures, tolerance, reach, smooth)
     for done in range(ROUNDS):
         if done >= SHARED_ROUNDS + 5 * start.shape[1]:  # stragglers below the top are not worth a round each
             climbers.going = climbers.going[climbers.f[climbers.going] >= climbers.f.max()]
@@ -103,11 +102,12 @@ class _Climbers:
         curvatures: Array,
         tolerance: float,
         reach: float,
+        smooth: bool,
     ) -> None:
         n, d = x.shape
         self.x, self.f, self.g = x.copy(), f_and_g[0].copy(), f_and_g[1].copy()
         self.lower, self.upper = ends
-        self.tolerance, self.reach, self.smooth = tolerance, reach, True
+        self.tolerance, self.reach, self.smooth = tolerance, reach, smooth
         self.fresh: NDArray[np.bool_] = np.array([not h.any() for h in curvatures])  # no curvature yet
         self.hessian = np.where(self.fresh[:, None, None], np.eye(d), curvatures)
         self.direction = np.zeros_like(x)

@@ -104,7 +104,7 @@ def fits_from_dict(
         right = (len(x), len(c)) == (dx, dc if name == "joint" else 0)
         right &= all(0 < s < math.inf for s in (*x, *c, hyper.noise)) and math.isfinite(hyper.mean)
         right &= all(len(line) == len(known) and all(map(math.isfinite, line)) for line in known)
-        right &= len(known) in (0, free + (len(c) + 1))
+        right &= len(known) in (0, free + (len(c) + 1)) and int(row["count"]) >= 1
         if not right:
             raise ConfigurationError(f"its fit {name!r} does not belong to this study.")
         fits[name == "joint"] = (int(row["count"]), hyper)

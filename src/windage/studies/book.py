@@ -146,12 +146,13 @@ class Book:
     def renew(self, index: int, seconds: float | None = None) -> None:
         """A decision under way counts for another while."""
         with self._changing(index) as trial:
-            records.renew(self.study._storage, trial._trial_id, seconds or self.file.lease)
+            lease = self.file.lease if seconds is None else seconds
+            records.renew(self.study._storage, trial._trial_id, lease)
 
     @contextmanager
     def _changing(self, index: int) -> Iterator[FrozenTrial]:
         """A running trial that nobody else changes meanwhile."""
-        with storage_faults(self.file), turns.turn(self.study._storage, f"{self.file.name} tells"):
+        with storage_faults(self.file), turns.turn(self.study._storage, self.file.name, "telling"):
             known = self.study._get_trials(deepcopy=False, use_cache=False)
             if not 0 <= index < len(known):
                 last = f"the last is {len(known) - 1}" if known else "none was asked for yet"

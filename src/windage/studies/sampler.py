@@ -110,7 +110,7 @@ class ContextSampler(BaseSampler):
         if not axes.decisions:
             return axes.to_optuna({})
         storage = study._storage
-        with turns.turn(storage, study.study_name):
+        with turns.turn(storage, study.study_name, "asking"):
             states = (TrialState.COMPLETE, TrialState.RUNNING)
             trials = study._get_trials(deepcopy=False, states=states, use_cache=False)
             known = self.known([t for t in trials if t.number != trial.number], axes)

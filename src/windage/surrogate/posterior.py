@@ -25,8 +25,8 @@ from windage.surrogate.model import ProductGP
 
 MANY, FEW = 1024, 64
 """Decisions that a posterior is asked for, as far as the choice of its form goes."""
-Saved = tuple[Tensor, Tensor, Tensor]
-"""x, the slopes h of its kernel row, and the form's own inner product."""
+Saved = tuple[tuple[Tensor, Tensor, Tensor], forms.Form]
+"""x, the slopes h of its kernel row and the form's own inner product; and the form that made it."""
 
 
 class _Side:
@@ -74,14 +74,14 @@ class _Moments(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, at: NodePosterior) -> tuple[Tensor, Tensor]:
         mean, variance, saved = at.moments(x)
-        ctx.at = at
-        ctx.save_for_backward(*saved)
+        ctx.at, ctx.form = at, saved[1]
+        ctx.save_for_backward(*saved[0])
         return mean, variance
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, grad_mean: Tensor, grad_variance: Tensor) -> tuple[Tensor, None]:
-        return ctx.at.pull_back(ctx.saved_tensors, grad_mean, grad_variance), None
+        return ctx.at.pull_back((ctx.saved_tensors, ctx.form), grad_mean, grad_variance), None
 
 
 class NodePosterior:
@@ -112,12 +112,11 @@ class NodePosterior:
 
     def _choose(self, form: str | None, decisions: int) -> forms.Form:
         model = self.model
-        probes = forms.probes(model.data.x.shape[1])
         return forms.choose(
             self.kc,
             model.alpha,
             model.precision,
-            lambda: self.side.forward(probes)[0],
+            lambda: self.side.forward(forms.probes(model.data.x.shape[1]))[0],
             form,
             self.tolerance,
             decisions,
@@ -140,12 +139,12 @@ class NodePosterior:
             self.form, self.left = self._choose(None, MANY), math.inf
         k, h = self.side.forward(x)
         mean, explained, inner = self.form.moments(k)
-        return mean + self.offset, 1 - explained, (x, h, inner)
+        return mean + self.offset, 1 - explained, ((x, h, inner), self.form)
 
     def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B × M each → B × Dx."""
-        x, h, inner = saved
-        return self.side.backward(x, h, self.form.pull_back(inner, grad_mean, grad_variance))
+        (x, h, inner), form = saved
+        return self.side.backward(x, h, form.pull_back(inner, grad_mean, grad_variance))
 
 
 class ExpectationPosterior:
