@@ -15,10 +15,10 @@ import pytest
 
 from shops import ask, fault, run
 from windage.errors import TrialError
-from windage.studies import book as books
 from windage.studies import records
 from windage.studies.book import Book
 from windage.studies.file import load
+from windage.studies.storage import StorageError
 
 pytestmark = pytest.mark.xdist_group("postgresql")
 SIMULATE = """
@@ -174,7 +174,7 @@ def test_the_database_goes_away_and_comes_back(study, server):
 def _answers(study):
     try:
         states(study)
-    except books.StorageError:
+    except StorageError:
         return False
     return True
 

@@ -11,9 +11,10 @@ import pytest
 from shops import fault, run
 from windage.errors import ConfigurationError
 from windage.studies import run as runs
-from windage.studies.book import Asked, Book, StorageError
+from windage.studies.book import Asked, Book
 from windage.studies.file import load
 from windage.studies.run import Program, patiently, said
+from windage.studies.storage import StorageError
 
 GOOD = """
 import json, sys

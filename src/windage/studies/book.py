@@ -5,38 +5,30 @@ Looking and telling need no torch; asking and recommending import it.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import optuna
-from optuna.exceptions import StorageInternalError, UpdateFinishedTrialError
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from windage.errors import ConfigurationError, InputError, TrialError, WindageError, missing_extra
+from windage.errors import ConfigurationError, TrialError
 from windage.space import number
 from windage.studies import records, turns
 from windage.studies.file import StudyFile, without_password
+from windage.studies.storage import connect, storage_faults
 
 if TYPE_CHECKING:
     from windage.recommendation import Recommendation
 
-TABLES_TRIED = 6
-"""How often workers that begin at one moment try to make the tables."""
 ROW = "row"
 """User attribute of an imported trial: the digest of its file and its line."""
-
-
-class StorageError(WindageError, RuntimeError):
-    """The study's storage cannot be reached, or does not do what it should. Nothing told before is lost."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +72,7 @@ class Book:
     def open(cls, file: StudyFile) -> Book:
         """The study, made where there is none yet."""
         with storage_faults(file):
-            storage = _storage(file.storage)
+            storage = connect(file.storage)
             sampler = optuna.samplers.RandomSampler()  # the one that asks comes when it is needed
             study = optuna.create_study(
                 storage=storage,
@@ -191,48 +183,6 @@ class Book:
                 self.study.add_trial(trial)
                 report(i + 1)
 
-    def read_csv(self, path: Path) -> tuple[list[FrozenTrial], int]:
-        """The rows of a table, all right or an InputError that lists the bad ones; and how many are known.
-
-        Rows of the same file that came in before (a command that was cut off) are not taken twice.
-        """
-        try:
-            data = path.read_bytes()
-            text = data.decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path} cannot be read as a table: {error}") from error
-        reader = csv.DictReader(text.splitlines(), dialect=_dialect(text))
-        columns = (*self.file.space, *self.file.contexts, "value")
-        head = [name.strip() for name in reader.fieldnames or ()]
-        reader.fieldnames = head
-        missing = [name for name in columns if name not in head]
-        if missing:
-            raise InputError(
-                f"{path} has no column {missing[0]!r}: its first line must name {', '.join(columns)}."
-            )
-        digest = hashlib.sha256(data).hexdigest()[:16]
-        known = {t.user_attrs.get(ROW) for t in self.trials(TrialState.COMPLETE)}
-        found, faults, there = [], [], 0
-        for row in reader:
-            line = reader.line_num
-            if not any(value for value in row.values() if isinstance(value, str)):
-                continue
-            if f"{digest}:{line}" in known:
-                there += 1
-                continue
-            parts = [
-                {name: str(row.get(name) or "").strip() for name in names}
-                for names in (self.file.space, self.file.contexts)
-            ]
-            try:
-                found.append(self.checked(parts[0], parts[1], _figure_of(row), f"{digest}:{line}"))
-            except WindageError as error:
-                faults.append(f"line {line}: {error}")
-        if faults:
-            shown = "\n  ".join(faults[:20] + ([f"and {len(faults) - 20} more"] if len(faults) > 20 else []))
-            raise InputError(f"nothing was taken from {path}, because of\n  {shown}")
-        return found, there
-
     def recommend(self) -> Recommendation:
         """What is best, as far as is known."""
         from windage.studies.sampler import recommend
@@ -269,47 +219,6 @@ class Book:
         ]
 
 
-def _storage(url: str) -> Any:
-    if url.startswith("postgresql"):
-        try:
-            import psycopg  # noqa: F401
-        except ImportError as error:
-            raise missing_extra("psycopg", "postgresql", "a study on PostgreSQL") from error
-    from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
-
-    for attempt in range(TABLES_TRIED):
-        try:
-            # a connection that died while we slept is noticed and made anew
-            return optuna.storages.RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
-        except (IntegrityError, ProgrammingError, OperationalError) as error:
-            # another worker makes the tables of an empty database at this moment: they will be there
-            busy = any(word in str(error) for word in ("already exists", "unique", "UNIQUE", "locked"))
-            if not busy or attempt == TABLES_TRIED - 1:
-                raise
-            time.sleep(0.3 * (attempt + 1))
-    raise AssertionError("unreachable")
-
-
-@contextmanager
-def storage_faults(file: StudyFile) -> Iterator[None]:
-    """Faults of the storage in one line, without its password."""
-    from sqlalchemy.exc import SQLAlchemyError
-
-    try:
-        yield
-    except WindageError:
-        raise
-    except (SQLAlchemyError, StorageInternalError, OSError) as error:
-        cause = error.__cause__ or error
-        words = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]
-        text = without_password(f"{words[0]} ({file.storage})", file.storage)
-        raise StorageError(f"the study's storage failed: {text}") from None
-    except ValueError as error:
-        if "password" in str(error) or file.storage in str(error):
-            raise StorageError(without_password(str(error), file.storage)) from None
-        raise
-
-
 def _finished(trial: FrozenTrial, file: StudyFile) -> str:
     if trial.state == TrialState.COMPLETE:
         value = file.quantities["value"].show(trial.value)
@@ -324,38 +233,6 @@ def _finished(trial: FrozenTrial, file: StudyFile) -> str:
         f"decision {trial.number} has {trial.state.name.lower()}ed. Tell what was really done as history: "
         "windage tell FILE --decision NAME=VALUE ... --value ..."
     )
-
-
-def _dialect(text: str) -> type[csv.Dialect]:
-    try:
-        return csv.Sniffer().sniff(text[:4096], delimiters=",;\t")
-    except csv.Error:
-        return csv.excel
-
-
-def _figure_of(row: Mapping[str, Any]) -> Any:
-    text = str(row.get("value") or "").strip()
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"value is {text!r}, which is no number.") from None
-
-
-def export_rows(book: Book) -> tuple[list[str], list[list[Any]]]:
-    """Names of the columns, and a row for each finished observation."""
-    file = book.file
-    head = ["number", *file.space, *file.contexts, "value", "told"]
-    rows = [
-        [
-            e.number,
-            *(e.decision.get(name) for name in file.space),
-            *(e.context.get(name) for name in file.contexts),
-            e.value,
-            e.told.astimezone(UTC).isoformat(timespec="seconds") if e.told else None,
-        ]
-        for e in book.entries()
-    ]
-    return head, rows
 
 
 def age(seconds: float) -> str:

@@ -143,7 +143,9 @@ def tell(
 
 
 def _tell_table(book: Book, path: Path, as_json: bool) -> None:
-    trials, there = book.read_csv(path)
+    from windage.studies.tables import read_csv
+
+    trials, there = read_csv(book, path)
     with Console(stderr=True).status("") as status:
         book.add_all(trials, lambda done: status.update(f"{done} of {len(trials)} rows"))
     if as_json:
@@ -267,7 +269,7 @@ def export(
     parquet: Annotated[Path | None, typer.Option(help="Write a Parquet table here.")] = None,
 ) -> None:
     """Everything told so far, as a table."""
-    from windage.studies.book import export_rows
+    from windage.studies.tables import export_rows
 
     if (table is None) == (parquet is None):
         raise InputError("say where: --csv out.csv or --parquet out.parquet.")

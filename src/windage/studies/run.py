@@ -21,7 +21,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from windage.errors import ConfigurationError, InputError, WindageError
-from windage.studies.book import Asked, Book, StorageError
+from windage.studies.book import Asked, Book
+from windage.studies.storage import StorageError
 
 LEASE, RENEW_EVERY = 180.0, 45.0
 """Seconds: a worker that dies leaves its decision pending for so long; one that lives renews it so often."""

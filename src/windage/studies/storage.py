@@ -1,0 +1,63 @@
+"""Where a study is kept: connecting to it, and its faults in one line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import optuna
+from optuna.exceptions import StorageInternalError
+
+from windage.errors import WindageError, missing_extra
+from windage.studies.file import StudyFile, without_password
+
+TABLES_TRIED = 6
+"""How often workers that begin at one moment try to make the tables."""
+
+
+class StorageError(WindageError, RuntimeError):
+    """The study's storage cannot be reached, or does not do what it should. Nothing told before is lost."""
+
+
+def connect(url: str) -> Any:
+    """Optuna's storage; the tables are made where there are none."""
+    if url.startswith("postgresql"):
+        try:
+            import psycopg  # noqa: F401
+        except ImportError as error:
+            raise missing_extra("psycopg", "postgresql", "a study on PostgreSQL") from error
+    from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
+
+    for attempt in range(TABLES_TRIED):
+        try:
+            # a connection that died while we slept is noticed and made anew
+            return optuna.storages.RDBStorage(url, engine_kwargs={"pool_pre_ping": True})
+        except (IntegrityError, ProgrammingError, OperationalError) as error:
+            # another worker makes the tables of an empty database at this moment: they will be there
+            busy = any(word in str(error) for word in ("already exists", "unique", "UNIQUE", "locked"))
+            if not busy or attempt == TABLES_TRIED - 1:
+                raise
+            time.sleep(0.3 * (attempt + 1))
+    raise AssertionError("unreachable")
+
+
+@contextmanager
+def storage_faults(file: StudyFile) -> Iterator[None]:
+    """Faults of the storage in one line, without its password."""
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except WindageError:
+        raise
+    except (SQLAlchemyError, StorageInternalError, OSError) as error:
+        cause = error.__cause__ or error
+        words = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]
+        text = without_password(f"{words[0]} ({file.storage})", file.storage)
+        raise StorageError(f"the study's storage failed: {text}") from None
+    except ValueError as error:
+        if "password" in str(error) or file.storage in str(error):
+            raise StorageError(without_password(str(error), file.storage)) from None
+        raise
