@@ -90,7 +90,7 @@ def test_four_workers_share_a_study(study):
     assert [e.number for e in entries] == list(range(16))  # no number twice, no result lost
     trials = Book.open(load(study)).trials()
     lease = load(study).lease
-    chosen = [records.read(t, records.DECISION)["until"] - lease for t in trials]  # when
+    chosen = [t.system_attrs[records.DECISION]["until"] - lease for t in trials]  # when
     for a in trials:
         for b in trials:  # what was chosen while another was under way differs from it
             if a is not b and chosen[a.number] < chosen[b.number] < a.datetime_complete.timestamp():
@@ -109,11 +109,11 @@ def test_a_worker_killed_between_ask_and_tell(study):
     one.communicate()
     assert states(study) == ["RUNNING"]
     book = Book.open(load(study))
-    (pending,) = book.pending()
+    (pending,) = book.state().pending
     assert pending.counts  # until its lease ends
     assert 0 < records.lapses(book.trials()[0]) - time.time() < 200
     book.renew(0, 1e-9)
-    assert not Book.open(load(study)).pending()[0].counts
+    assert not Book.open(load(study)).state().pending[0].counts
     assert ask(study)["number"] == 1  # the study goes on
     assert (
         run("tell", "shop.toml", "0", "--value", "1", "--context", "demand=3").exit_code == 0

@@ -1,6 +1,5 @@
 """The Optuna sampler: Optuna's own conformance suites, and what is ours."""
 
-import json
 import math
 import warnings
 
@@ -18,7 +17,7 @@ from optuna.testing.pytest_samplers import (
 from optuna.trial import TrialState
 
 import windage
-from windage.studies import ContextSampler, recommend, records, report_context
+from windage.studies import ContextSampler, reading, recommend, records, report_context
 from windage.studies.axes import Axes
 from windage.studies.sampler import WindageWarning
 
@@ -131,7 +130,7 @@ def test_failed_pruned_and_infinite_trials_do_not_count():
     with pytest.warns(WindageWarning, match="not finite"):
         study.ask().suggest_float("stock", 0, 40)
     axes = Axes.of(SPACE)
-    known = study.sampler.known(study.trials, axes)
+    known = study.sampler.known(study.trials, axes, {})
     assert known.observations == []
     assert [row["number"] for row in known.pending] == [3]
 
@@ -150,12 +149,12 @@ def test_a_lapsed_trial_is_no_longer_pending_and_may_still_be_told():
     other = study.ask()
     other.suggest_float("stock", 0, 40)
     axes = Axes.of(SPACE)
-    assert study.sampler.known(study.trials, axes).pending == []
+    assert study.sampler.known(study.trials, axes, {}).pending == []
     records.renew(study._storage, late._trial_id, 3600)
-    assert [row["number"] for row in study.sampler.known(study.trials, axes).pending] == [0]
+    assert [row["number"] for row in study.sampler.known(study.trials, axes, {}).pending] == [0]
     report_context(other, demand=3)
     study.tell(other, 1.0)
-    assert len(study.sampler.known(study.trials, axes).observations) == 1
+    assert len(study.sampler.known(study.trials, axes, {}).observations) == 1
 
 
 def test_a_study_on_sqlite_is_continued_by_another_sampler(tmp_path):
@@ -166,9 +165,9 @@ def test_a_study_on_sqlite_is_continued_by_another_sampler(tmp_path):
     play(again, 3, seed=1)
     straight = [t.params["stock"] for t in again.trials[5:]]
     assert len(set(straight)) == 3
-    known = again.sampler.known(again.trials, Axes.of(SPACE))
+    known = again.sampler.known(again.trials, Axes.of(SPACE), {})
     assert len(known.observations) == 8
-    assert known.fits["joint"]["count"] >= 5  # the fit is kept for the next worker
+    assert again.system_attrs[records.FIT]["joint"]["count"] >= 5  # the fit is kept for the next worker
     third = optuna.load_study(storage=storage, study_name="shop", sampler=sampler())
     assert recommend(third).decision == recommend(again).decision
 
@@ -243,12 +242,33 @@ def test_wrong_descriptions_are_refused_at_once():
         report_context(study.ask(), demand=math.nan)
 
 
-def test_long_records_are_kept_in_pieces():
-    study = optuna.create_study()
-    trial = study.ask()
-    value = {"text": "x" * 5000, "n": [1.5] * 100}
-    records.write(study._storage, trial._trial_id, "windage:test", value)
-    frozen = study.trials[0]
-    assert all(len(json.dumps(v)) < 2046 for v in frozen.system_attrs.values())
-    assert records.read(frozen, "windage:test") == value
-    assert records.read(frozen, "windage:other") is None
+@pytest.mark.parametrize("states", [None, (TrialState.COMPLETE, TrialState.RUNNING)])
+@pytest.mark.parametrize("url", [None, "sqlite:///{}/study.db"])
+def test_trials_are_read_as_optuna_reads_them(tmp_path, url, states):
+    where = {"storage": url.format(tmp_path)} if url else {}
+    study = optuna.create_study(**where)
+    others = optuna.create_study(**where)
+    kinds = {
+        "a": FloatDistribution(0.1, 3, log=True),
+        "b": IntDistribution(0, 8, step=2),
+        "c": CategoricalDistribution(("x", None, 2)),
+    }
+    for i in range(12):
+        others.add_trial(optuna.create_trial(value=1.0))
+        trial = study.ask(kinds if i != 3 else None)
+        trial.set_user_attr("context", {"demand": i / 3})
+        trial.storage.set_trial_system_attr(trial._trial_id, "windage:decision", {"params": {}, "until": i})
+        if i < 5:
+            study.tell(trial, i / 7)
+        elif i < 8:
+            study.tell(trial, state=(TrialState.FAIL, TrialState.PRUNED)[i % 2])
+        elif i == 8:
+            study.tell(trial, math.inf)
+    for a, b in ((9, 10), (11, 12)):
+        assert reading.trials(study, states) == study.get_trials(states=states)
+        study.tell(a, 3.5)
+        study.tell(b, state=TrialState.FAIL)
+        study.ask(kinds)
+    assert reading.trials(study, states) == study.get_trials(states=states)
+    assert reading.trial(study, 3) == study.trials[3]
+    assert reading.trial(study, 14) is None

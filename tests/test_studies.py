@@ -108,7 +108,7 @@ def test_faults_are_one_line_and_change_nothing(shop, arguments, words):
     assert words in fault(*arguments)
     book = Book.open(load(shop))
     assert book.entries() == []
-    assert [p.number for p in book.pending()] == [0]
+    assert [p.number for p in book.state().pending] == [0]
 
 
 @pytest.mark.parametrize(

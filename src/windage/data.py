@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Observations:
-    """Observations in the order told. Adding one returns a new record."""
+    """Observations in the order told. Adding some returns a new record."""
 
     decisions: tuple[Mapping[str, Value], ...] = ()
     contexts: tuple[Mapping[str, float], ...] = ()
@@ -31,12 +31,12 @@ class Observations:
     def __repr__(self) -> str:
         return f"Observations({len(self)} of {', '.join((*self.columns, 'value'))})"
 
-    def add(self, decision: Mapping[str, Value], context: Mapping[str, float], value: float) -> Observations:
-        """A new record with one observation more."""
+    def add(self, rows: Sequence[tuple[Mapping[str, Value], Mapping[str, float], float]]) -> Observations:
+        """A new record with more observations: decision, context and value of each."""
         return Observations(
-            (*self.decisions, dict(decision)),
-            (*self.contexts, dict(context)),
-            (*self.values, value),
+            (*self.decisions, *(dict(decision) for decision, _, _ in rows)),
+            (*self.contexts, *(dict(context) for _, context, _ in rows)),
+            (*self.values, *(value for _, _, value in rows)),
             self.columns,
         )
 

@@ -173,18 +173,22 @@ class Optimizer:
             decision: Mapping[str, Value] = self._check_trial(trial)
         else:
             decision = self._decisions.check(trial)
+        self._observations = self._observations.add([(decision, *self._check_result(context, value))])
+        self._look()
+        index = trial.number if isinstance(trial, Trial) else self._recognise(decision)
+        if index is not None:
+            self._drop(index)
+
+    def _check_result(
+        self, context: Mapping[str, float] | None, value: float | None
+    ) -> tuple[dict[str, float], float]:
         if context is None and self._contexts.names:
             names = ", ".join(f"{name!r}: ..." for name in self._contexts.names)
             raise InputError(f"the context is missing: give context={{{names}}}.")
         met = self._contexts.check(context)
         if value is None:
             raise InputError("the value is missing: give value=..., what came out of this decision.")
-        outcome = number(value, "value")
-        self._observations = self._observations.add(decision, met, outcome)
-        self._look()
-        index = trial.number if isinstance(trial, Trial) else self._recognise(decision)
-        if index is not None:
-            self._drop(index)
+        return met, number(value, "value")
 
     def _recognise(self, decision: Mapping[str, Value]) -> int | None:
         """The pending trial of exactly this decision, if a real number in it makes a coincidence unlikely."""
@@ -299,8 +303,12 @@ class Optimizer:
             "observations": state.observations_to_list(self._observations),
             "pending": [{"number": k, "decision": dict(d)} for k, d in self._pending.items()],
             "asked": self._asked,
-            "fits": state.fits_to_dict(self._fits),
+            "fits": self.fits_to_dict(),
         }
+
+    def fits_to_dict(self) -> dict[str, Any]:
+        """The last fits alone, where the next ones start; a part of ``to_dict``."""
+        return state.fits_to_dict(self._fits)
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Optimizer:
@@ -315,8 +323,10 @@ class Optimizer:
                 whole(saved["initial"], "initial"),
                 **saved["settings"],
             )
-            for row in saved["observations"]:
-                optimizer.tell(row["decision"], row["context"], row["value"])
+            check, result = optimizer._decisions.check, optimizer._check_result
+            told = [(check(o["decision"]), *result(o["context"], o["value"])) for o in saved["observations"]]
+            optimizer._observations = optimizer._observations.add(told)
+            optimizer._look()
             optimizer._asked = whole(saved["asked"], "asked")
             pending = state.pending_from_list(saved["pending"], optimizer._asked)
             optimizer._pending = {k: optimizer._decisions.check(d) for k, d in pending.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from optuna.distributions import (
@@ -97,8 +98,8 @@ class Axes:
         """From Optuna's search space; in the order of the names, so that it does not depend on the caller."""
         return cls({name: Axis.of(space[name]) for name in sorted(space)})
 
-    @property
-    def decisions(self) -> dict[str, Parameter]:
+    @cached_property
+    def decisions(self) -> Mapping[str, Parameter]:
         """What windage decides."""
         return {name: axis.parameter for name, axis in self.axes.items() if axis.parameter is not None}
 

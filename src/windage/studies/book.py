@@ -9,7 +9,7 @@ import hashlib
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from windage.errors import ConfigurationError, TrialError
 from windage.space import number
-from windage.studies import records, turns
+from windage.studies import reading, records, turns
 from windage.studies.file import StudyFile, without_password
 from windage.studies.storage import connect, storage_faults
 
@@ -60,6 +60,15 @@ class Entry:
     told: datetime | None
 
 
+@dataclass(frozen=True)
+class State:
+    """How a study stands."""
+
+    entries: list[Entry]
+    pending: list[Pending]
+    failed: int
+
+
 class Book:
     """A study file's study. Every method sees the storage as it is at that moment."""
 
@@ -72,15 +81,7 @@ class Book:
     def open(cls, file: StudyFile) -> Book:
         """The study, made where there is none yet."""
         with storage_faults(file):
-            storage = connect(file.storage)
-            sampler = optuna.samplers.RandomSampler()  # the one that asks comes when it is needed
-            study = optuna.create_study(
-                storage=storage,
-                study_name=file.name,
-                direction=StudyDirection[file.direction.upper()],
-                load_if_exists=True,
-                sampler=sampler,
-            )
+            study = _study(file)
         wanted = StudyDirection[file.direction.upper()]
         if study.direction != wanted:
             raise ConfigurationError(
@@ -97,12 +98,12 @@ class Book:
     def trials(self, *states: TrialState) -> list[FrozenTrial]:
         """Trials as they are now."""
         with storage_faults(self.file):
-            return self.study.get_trials(deepcopy=False, states=states or None)
+            return reading.trials(self.study, states or None)
 
     def ask(self) -> Asked:
         """The next decision; it counts as under way until it is told or its lease ends."""
         with storage_faults(self.file):
-            self.study.sampler = self.sampler()
+            self._use_sampler()
             trial = self.study.ask(dict(self.file.space))
         return Asked(trial.number, trial.params)
 
@@ -117,6 +118,12 @@ class Book:
         return ContextSampler(
             file.contexts, file.space, file.method, seed, file.initial, file.lease, **file.settings
         )
+
+    def _use_sampler(self) -> None:
+        from windage.studies.sampler import ContextSampler
+
+        if not isinstance(self.study.sampler, ContextSampler):
+            self.study.sampler = self.sampler()
 
     def tell(self, index: int, context: Mapping[str, Any], value: Any) -> Entry:
         """What came of a decision that was asked for. Refused if it was told already."""
@@ -145,11 +152,11 @@ class Book:
     def _changing(self, index: int) -> Iterator[FrozenTrial]:
         """A running trial that nobody else changes meanwhile."""
         with storage_faults(self.file), turns.turn(self.study._storage, self.file.name, "telling"):
-            known = self.study._get_trials(deepcopy=False, use_cache=False)
-            if not 0 <= index < len(known):
-                last = f"the last is {len(known) - 1}" if known else "none was asked for yet"
+            trial = reading.trial(self.study, index)
+            if trial is None:
+                known = self.study._storage.get_n_trials(self.study._study_id)
+                last = f"the last is {known - 1}" if known else "none was asked for yet"
                 raise TrialError(f"there is no decision {index}: {last}.")
-            trial = known[index]
             if trial.state != TrialState.RUNNING:
                 raise TrialError(_finished(trial, self.file))
             try:
@@ -188,35 +195,43 @@ class Book:
         from windage.studies.sampler import recommend
 
         with storage_faults(self.file):
-            self.study.sampler = self.sampler()
+            self._use_sampler()
             return recommend(self.study)
 
     def entries(self) -> list[Entry]:
         """Finished observations, in the order of their numbers."""
-        return [
-            Entry(
-                t.number,
-                dict(t.params),
-                dict(t.user_attrs.get(records.CONTEXT) or {}),
-                t.value,
-                t.datetime_complete,
-            )
-            for t in self.trials(TrialState.COMPLETE)
-            if t.value is not None
-        ]
+        return self.state().entries
 
-    def pending(self) -> list[Pending]:
-        """Decisions under way."""
+    def state(self) -> State:
+        """The whole study, read once."""
         now = datetime.now()
-        return [
-            Pending(
-                t.number,
-                records.published(t),
-                (now - t.datetime_start).total_seconds() if t.datetime_start else 0.0,
-                not records.has_lapsed(t),
-            )
-            for t in self.trials(TrialState.RUNNING)
-        ]
+        found = State([], [], 0)
+        for t in self.trials():
+            if t.state == TrialState.COMPLETE and t.value is not None:
+                met = dict(t.user_attrs.get(records.CONTEXT) or {})
+                found.entries.append(Entry(t.number, dict(t.params), met, t.value, t.datetime_complete))
+            elif t.state == TrialState.RUNNING:
+                age = (now - t.datetime_start).total_seconds() if t.datetime_start else 0.0
+                counts = not records.has_lapsed(t)
+                found.pending.append(Pending(t.number, records.published(t), age, counts))
+            elif t.state == TrialState.FAIL:
+                found = replace(found, failed=found.failed + 1)
+        return found
+
+
+def _study(file: StudyFile) -> optuna.Study:
+    """Optuna's study, loaded or made; the sampler that asks comes when it is needed."""
+    storage, sampler = connect(file.storage), optuna.samplers.RandomSampler()
+    try:
+        return optuna.load_study(study_name=file.name, storage=storage, sampler=sampler)
+    except KeyError:
+        return optuna.create_study(
+            storage=storage,
+            sampler=sampler,
+            study_name=file.name,
+            direction=StudyDirection[file.direction.upper()],
+            load_if_exists=True,
+        )
 
 
 def _finished(trial: FrozenTrial, file: StudyFile) -> str:

@@ -193,21 +193,21 @@ def status(file: StudyPath, as_json: AsJson = False) -> None:
     from windage.studies.summary import bars, summarise
 
     book = _open(file)
-    entries, pending = book.entries(), book.pending()
-    told = [e for e in entries if set(book.file.contexts) <= set(e.context)]
+    state = book.state()
+    pending = state.pending
+    told = [e for e in state.entries if set(book.file.contexts) <= set(e.context)]
     contexts = {name: summarise([e.context[name] for e in told]) for name in book.file.contexts if told}
     if as_json:
-        counted = _counts(book, len(entries))
         waiting = [
             {"number": p.number, "decision": p.decision, "age_seconds": round(p.age), "counts": p.counts}
             for p in pending
         ]
-        typer.echo(json.dumps({"study": book.file.name, **counted, "pending": waiting, "contexts": contexts}))
+        counts = {"told": len(state.entries), "failed": state.failed}
+        typer.echo(json.dumps({"study": book.file.name, **counts, "pending": waiting, "contexts": contexts}))
         return
     console = Console(highlight=False)
-    counts = _counts(book, len(entries))
     console.print(f"[bold]{book.file.name}[/bold]: {book.file.method}, {book.file.direction} value")
-    parts = [f"{counts['told']} told", f"{len(pending)} under way", f"{counts['failed']} failed"]
+    parts = [f"{len(state.entries)} told", f"{len(pending)} under way", f"{state.failed} failed"]
     console.print(", ".join(parts) + f"; kept in {book.where}")
     if told:
         console.print(_last(book, told))
@@ -232,12 +232,6 @@ def status(file: StudyPath, as_json: AsJson = False) -> None:
             console.print(f"Estimated law of {name}:")
             for line in bars([e.context[name] for e in told], book.file.contexts[name], len(contexts)):
                 console.print("  " + line)
-
-
-def _counts(book: Book, told: int) -> dict[str, int]:
-    from optuna.trial import TrialState
-
-    return {"told": told, "failed": len(book.trials(TrialState.FAIL))}
 
 
 def _head(name: str, unit: str) -> str:

@@ -1,14 +1,13 @@
-"""What windage writes into Optuna's trials, and how it reads it again. No torch here.
+"""What windage writes into Optuna's trials and studies, and how it reads it again. No torch here.
 
 - user attribute ``context``: the contexts met, {name: number}, told before the trial ends;
 - system attribute ``windage:decision``: all parameters of a running trial, as soon as they are chosen, with
   the time until which they count as pending (``windage:until`` when that was renewed);
-- system attribute ``windage:fit``: the last fit of the trial's ask, where the next one starts.
+- system attribute ``windage:fit`` of the study: the last ask's fit, where the next one starts.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +20,7 @@ from windage.space import number
 
 CONTEXT, DECISION, UNTIL, FIT = "context", "windage:decision", "windage:until", "windage:fit"
 LONGEST = 2000
-"""Characters of one attribute: databases hold little more."""
+"""Characters of what a failed program said that are kept: the end of it."""
 
 
 def report_context(trial: Trial, /, **context: float) -> None:
@@ -33,28 +32,10 @@ def report_context(trial: Trial, /, **context: float) -> None:
     trial.set_user_attr(CONTEXT, {name: number(v, f"context {name!r}") for name, v in context.items()})
 
 
-def write(storage: BaseStorage, trial_id: int, key: str, value: Any) -> None:
-    """A value of any length as attributes of a trial, in pieces."""
-    text = json.dumps(value)
-    for i in range(0, len(text), LONGEST):
-        storage.set_trial_system_attr(trial_id, f"{key}:{i // LONGEST}", text[i : i + LONGEST])
-
-
-def read(trial: FrozenTrial, key: str) -> Any:
-    """What ``write`` wrote, or None."""
-    pieces: list[str] = []
-    while (piece := trial.system_attrs.get(f"{key}:{len(pieces)}")) is not None:
-        pieces.append(piece)
-    try:
-        return json.loads("".join(pieces)) if pieces else None
-    except ValueError:  # the worker died between two pieces
-        return None
-
-
 def publish(storage: BaseStorage, trial_id: int, params: Mapping[str, Any], lease: float | None) -> None:
     """Let other workers see what this trial will do, and until when it counts."""
     until = None if lease is None else time.time() + lease
-    write(storage, trial_id, DECISION, {"params": dict(params), "until": until})
+    storage.set_trial_system_attr(trial_id, DECISION, {"params": dict(params), "until": until})
 
 
 def renew(storage: BaseStorage, trial_id: int, lease: float) -> None:
@@ -64,7 +45,7 @@ def renew(storage: BaseStorage, trial_id: int, lease: float) -> None:
 
 def published(trial: FrozenTrial) -> dict[str, Any]:
     """The parameters of a running trial: those suggested, and those that it will be."""
-    record = read(trial, DECISION)
+    record = trial.system_attrs.get(DECISION)
     return {**record["params"], **trial.params} if record else dict(trial.params)
 
 
@@ -73,7 +54,7 @@ def lapses(trial: FrozenTrial) -> float | None:
     renewed = trial.system_attrs.get(UNTIL)
     if renewed is not None:
         return float(renewed)
-    record = read(trial, DECISION)
+    record = trial.system_attrs.get(DECISION)
     return None if record is None else record["until"]
 
 

@@ -22,7 +22,7 @@ from optuna.trial import FrozenTrial, TrialState
 from windage.errors import ConfigurationError, NotEnoughDataError, WindageError
 from windage.methods import get_method
 from windage.space import ContextSpace, DecisionSpace, Real, Value
-from windage.studies import records, turns
+from windage.studies import reading, records, turns
 from windage.studies.axes import Axes
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class Known:
 
     observations: list[dict[str, Any]]
     pending: list[dict[str, Any]]
-    fits: dict[str, Any]
+    fits: Mapping[str, Any]
+    """Where the next fit starts."""
     left_out: list[str]
     """Why finished trials do not count, one sentence each."""
 
@@ -112,15 +113,15 @@ class ContextSampler(BaseSampler):
         storage = study._storage
         with turns.turn(storage, study.study_name, "asking"):
             states = (TrialState.COMPLETE, TrialState.RUNNING)
-            trials = study._get_trials(deepcopy=False, states=states, use_cache=False)
-            known = self.known([t for t in trials if t.number != trial.number], axes)
+            trials = [t for t in reading.trials(study, states) if t.number != trial.number]
+            known = self.known(trials, axes, _last_fits(study))
             self._warn(known.left_out)
             optimizer = self.optimizer(axes, direction, known, trial.number)
             params = axes.to_optuna(optimizer.ask().decision)
             records.publish(storage, trial._trial_id, params, self._lease)
-        fits = optimizer.to_dict()["fits"]
-        if fits:
-            records.write(storage, trial._trial_id, records.FIT, fits)
+            fits = optimizer.fits_to_dict()
+            if fits != known.fits:
+                storage.set_study_system_attr(study._study_id, records.FIT, fits)
         return params
 
     def sample_independent(
@@ -135,17 +136,11 @@ class ContextSampler(BaseSampler):
     ) -> None:
         """Nothing: what counts is in the study."""
 
-    def known(self, trials: Sequence[FrozenTrial], axes: Axes) -> Known:
+    def known(self, trials: Sequence[FrozenTrial], axes: Axes, fits: Mapping[str, Any]) -> Known:
         """What trials say about a search space."""
         contexts = ContextSpace.of(self._contexts, DecisionSpace.of(axes.decisions))
-        found = Known([], [], {}, [])
-        newest = -1
+        found = Known([], [], fits, [])
         for trial in trials:
-            fits = records.read(trial, records.FIT)
-            if fits is not None and trial.number > newest:
-                newest = trial.number
-                found.fits.clear()
-                found.fits.update(fits)
             if trial.state == TrialState.RUNNING:
                 params = records.published(trial)
                 if axes.holds(params) and not records.has_lapsed(trial):
@@ -197,6 +192,11 @@ class ContextSampler(BaseSampler):
             warnings.warn(f"{left_out[0]}{more}", WindageWarning, stacklevel=2)
 
 
+def _last_fits(study: Study) -> dict[str, Any]:
+    found = study._storage.get_study_system_attrs(study._study_id).get(records.FIT)
+    return found if isinstance(found, dict) else {}
+
+
 def _direction(study: Study) -> str:
     if len(study.directions) != 1:
         raise ConfigurationError("windage optimises one value; this study has several objectives.")
@@ -235,11 +235,11 @@ def recommend(study: Study) -> Recommendation:
         raise ConfigurationError(
             "recommend needs the study with its sampler: optuna.load_study(..., sampler=ContextSampler(...))."
         )
-    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE, TrialState.RUNNING))
+    trials = reading.trials(study, (TrialState.COMPLETE, TrialState.RUNNING))
     if not trials:
         raise NotEnoughDataError("a recommendation needs at least 1 observation: finish a trial first.")
     axes = Axes.of(sampler.infer_relative_search_space(study, trials[-1]))
-    known = sampler.known(trials, axes)
+    known = sampler.known(trials, axes, _last_fits(study))
     sampler._warn(known.left_out)
     best = sampler.optimizer(axes, _direction(study), known, trials[-1].number + 1).recommend()
     return replace(best, decision=axes.to_optuna(best.decision))
