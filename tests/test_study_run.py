@@ -57,7 +57,7 @@ def test_a_program_that_brings_no_result_fails_with_its_reason(shop, tmp_path, c
     assert result.exit_code == 1
     trials = Book.open(load(shop)).trials()
     assert [t.state.name for t in trials] == ["FAIL"]
-    assert words in trials[0].user_attrs["error"]
+    assert words in trials[0].user_attrs["windage:error"]
 
 
 def test_a_program_is_run_again_as_often_as_said(shop, tmp_path):
@@ -104,7 +104,7 @@ def test_ctrl_c_leaves_a_clean_study(shop, tmp_path):
     assert "Interrupted" in err
     assert "Traceback" not in err
     trials = Book.open(load(shop)).trials()
-    assert [(t.state.name, t.user_attrs["error"]) for t in trials] == [("FAIL", "interrupted")] * 2
+    assert [(t.state.name, t.user_attrs["windage:error"]) for t in trials] == [("FAIL", "interrupted")] * 2
 
 
 def test_a_storage_that_comes_back_is_waited_for(monkeypatch):

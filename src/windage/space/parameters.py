@@ -118,7 +118,7 @@ class Real:
             raise InputError(f"{label} is {result!r}, but it is log-scaled and must be above 0.")
         if self.outside == "error" and abs(result - inside) > self._slack(inside):
             where = f"[{low:.15g}, {high:.15g}]".replace("[-inf", "(-inf").replace("inf]", "inf)")
-            hint = ', or use Real(..., outside="clip")' if label.startswith("context") else ""
+            hint = ', or use outside="clip"' if label.startswith("context") else ""
             raise InputError(
                 f"{label} is {result!r}, outside its bounds {where}. Correct it, or widen the bounds{hint}."
             )

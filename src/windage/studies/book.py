@@ -19,16 +19,12 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from windage.errors import ConfigurationError, TrialError
-from windage.space import number
 from windage.studies import reading, records, turns
 from windage.studies.file import StudyFile, without_password
 from windage.studies.storage import connect, storage_faults
 
 if TYPE_CHECKING:
     from windage.recommendation import Recommendation
-
-ROW = "row"
-"""User attribute of an imported trial: the digest of its file and its line."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,7 @@ class Book:
     def tell(self, index: int, context: Mapping[str, Any], value: Any) -> Entry:
         """What came of a decision that was asked for. Refused if it was told already."""
         met = self.file.check_context(context)
-        outcome = number(value, "value")
+        outcome = self.file.check_value(value)
         with self._changing(index) as trial:
             storage = self.study._storage
             storage.set_trial_user_attr(trial._trial_id, records.CONTEXT, met)
@@ -139,7 +135,7 @@ class Book:
         """A decision that brought no result."""
         with self._changing(index) as trial:
             storage = self.study._storage
-            storage.set_trial_user_attr(trial._trial_id, "error", why[-records.LONGEST :])
+            storage.set_trial_user_attr(trial._trial_id, records.ERROR, why[-records.LONGEST :])
             storage.set_trial_state_values(trial._trial_id, TrialState.FAIL)
 
     def renew(self, index: int, seconds: float | None = None) -> None:
@@ -175,11 +171,11 @@ class Book:
         params = self.file.check_decision(decision)
         attributes: dict[str, Any] = {records.CONTEXT: self.file.check_context(context)}
         if row:
-            attributes[ROW] = row
+            attributes[records.ROW] = row
         return optuna.create_trial(
             params=params,
             distributions=dict(self.file.space),
-            value=number(value, "value"),
+            value=self.file.check_value(value),
             user_attrs=attributes,
         )
 

@@ -1,4 +1,4 @@
-"""The commands on a study file, for people without Python: init, ask, tell, recommend, status, export."""
+"""The commands on a study file, for people without Python."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Pairs = list[str]
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    for command in (init, ask, tell, recommend, status, export, renew):
+    for command in (init, ask, tell, recommend, status, export, renew, dashboard):
         app.command()(command)
     app.command(name="run")(run_program)
 
@@ -322,3 +322,22 @@ def run_program(
         typer.echo(f"{tally.told} decisions told, {tally.failed} failed.")
     if not tally.told:
         raise typer.Exit(1)
+
+
+def dashboard(
+    file: StudyPath,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of this machine; 0: any that is free.")] = 8080,
+    keep_asking: Annotated[
+        bool,
+        typer.Option("--ask", help="Always have a decision waiting, asked for when the last one is told."),
+    ] = False,
+) -> None:
+    """The study as a web page on this machine: pictures, and a form to enter what happened."""
+    from windage.studies.page import Page
+
+    page = Page(_open(file), port, keep_asking, lambda words: typer.echo(words, err=True))
+    typer.echo(f"Open {page.address} in a browser. Ctrl-C ends.")
+    try:
+        page.serve()
+    except KeyboardInterrupt:
+        typer.echo("Ended. The study stays as it is.")

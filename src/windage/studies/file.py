@@ -125,7 +125,7 @@ class StudyFile:
                     raise InputError(f"decision {name!r} is {value!r}, but must be one of {choices}.")
                 found[name] = match[0]
                 continue
-            figure = number(_figure(value), f"decision {name!r}")
+            figure = number(_figure(value, f"decision {name!r}"), f"decision {name!r}")
             whole = isinstance(distribution, IntDistribution)
             found[name] = int(figure) if whole and figure == int(figure) else figure
             if not axis.holds(found[name]):
@@ -137,7 +137,11 @@ class StudyFile:
 
     def check_context(self, given: Mapping[str, Any]) -> dict[str, float]:
         """The contexts met as numbers, or an InputError."""
-        return self.context_space().check({name: _figure(value) for name, value in given.items()})
+        return self.context_space().check({k: _figure(v, f"context {k!r}") for k, v in given.items()})
+
+    def check_value(self, given: Any) -> float:
+        """The outcome as a number, or an InputError."""
+        return number(_figure(given, "value"), "value")
 
 
 def _known(given: Mapping[str, Any], known: Mapping[str, Any], what: str, kind: type[WindageError]) -> None:
@@ -149,14 +153,15 @@ def _known(given: Mapping[str, Any], known: Mapping[str, Any], what: str, kind: 
         raise kind(f"the {what} {missing[0]!r} is missing.")
 
 
-def _figure(value: Any) -> Any:
-    """What was typed, as a number if it is one."""
-    if isinstance(value, str):
-        try:
-            return float(value)
-        except ValueError:
-            return value
-    return value
+def _figure(value: Any, label: str) -> Any:
+    """What was typed, as a number; other things are left to the checks that follow."""
+    if not isinstance(value, str):
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        hint = f" Write {value.replace(',', '.')}, with a point." if value.count(",") == 1 else ""
+        raise InputError(f"{label} is {value!r}, which is no number.{hint}") from None
 
 
 def load(path: Path) -> StudyFile:
@@ -206,6 +211,8 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
     Settings.of(settings)
     if "value" in decisions or "value" in contexts:
         raise ConfigurationError('"value" is the name of the outcome: give the decision or context another.')
+    if "context" in contexts:
+        raise ConfigurationError('a context cannot be named "context": say what it is, such as "demand".')
     rows = {**decisions, **contexts, "value": _table(table, "value")}
     quantities = {
         name: Quantity(**{f.name: str(row[f.name]) for f in fields(Quantity) if f.name in row})

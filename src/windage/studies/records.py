@@ -1,6 +1,7 @@
 """What windage writes into Optuna's trials and studies, and how it reads it again. No torch here.
 
 - user attribute ``context``: the contexts met, {name: number}, told before the trial ends;
+- user attributes ``windage:error``, what a failed program said, and ``windage:row``, where a past row stood;
 - system attribute ``windage:decision``: all parameters of a running trial, as soon as they are chosen, with
   the time until which they count as pending (``windage:until`` when that was renewed);
 - system attribute ``windage:fit`` of the study: the last ask's fit, where the next one starts.
@@ -18,7 +19,8 @@ from optuna.trial import FrozenTrial, Trial
 from windage.errors import InputError
 from windage.space import number
 
-CONTEXT, DECISION, UNTIL, FIT = "context", "windage:decision", "windage:until", "windage:fit"
+CONTEXT, ERROR, ROW = "context", "windage:error", "windage:row"
+DECISION, UNTIL, FIT = "windage:decision", "windage:until", "windage:fit"
 LONGEST = 2000
 """Characters of what a failed program said that are kept: the end of it."""
 

@@ -44,6 +44,8 @@ class Known:
     """Where the next fit starts."""
     left_out: list[str]
     """Why finished trials do not count, one sentence each."""
+    count: int
+    """The number that the next trial may have."""
 
 
 class ContextSampler(BaseSampler):
@@ -104,7 +106,7 @@ class ContextSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """The next decision, allowing for the running trials of other workers."""
-        direction = _direction(study)
+        direction = direction_of(study)
         if not search_space:
             return {}
         axes = Axes.of(search_space)
@@ -128,7 +130,7 @@ class ContextSampler(BaseSampler):
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
         """Of parameters outside of the search space: at random."""
-        _direction(study)
+        direction_of(study)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def after_trial(
@@ -139,7 +141,7 @@ class ContextSampler(BaseSampler):
     def known(self, trials: Sequence[FrozenTrial], axes: Axes, fits: Mapping[str, Any]) -> Known:
         """What trials say about a search space."""
         contexts = ContextSpace.of(self._contexts, DecisionSpace.of(axes.decisions))
-        found = Known([], [], fits, [])
+        found = Known([], [], fits, [], max((t.number for t in trials), default=-1) + 1)
         for trial in trials:
             if trial.state == TrialState.RUNNING:
                 params = records.published(trial)
@@ -152,6 +154,16 @@ class ContextSampler(BaseSampler):
                 else:
                     found.observations.append(row)
         return found
+
+    def everything(self, study: Study) -> tuple[Axes, Known]:
+        """All that a study says, and about which decisions; a NotEnoughDataError where that is nothing."""
+        trials = reading.trials(study, (TrialState.COMPLETE, TrialState.RUNNING))
+        if not trials:
+            raise NotEnoughDataError("a recommendation needs at least 1 observation: finish a trial first.")
+        axes = Axes.of(self.infer_relative_search_space(study, trials[-1]))
+        known = self.known(trials, axes, _last_fits(study))
+        self._warn(known.left_out)
+        return axes, known
 
     def optimizer(self, axes: Axes, direction: str, known: Known, number: int) -> Optimizer:
         """Windage's optimizer of what is known, about to choose the decision of trial ``number``."""
@@ -197,7 +209,8 @@ def _last_fits(study: Study) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _direction(study: Study) -> str:
+def direction_of(study: Study) -> str:
+    """``maximize`` or ``minimize``; a ConfigurationError where there are several objectives."""
     if len(study.directions) != 1:
         raise ConfigurationError("windage optimises one value; this study has several objectives.")
     return "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
@@ -235,11 +248,6 @@ def recommend(study: Study) -> Recommendation:
         raise ConfigurationError(
             "recommend needs the study with its sampler: optuna.load_study(..., sampler=ContextSampler(...))."
         )
-    trials = reading.trials(study, (TrialState.COMPLETE, TrialState.RUNNING))
-    if not trials:
-        raise NotEnoughDataError("a recommendation needs at least 1 observation: finish a trial first.")
-    axes = Axes.of(sampler.infer_relative_search_space(study, trials[-1]))
-    known = sampler.known(trials, axes, _last_fits(study))
-    sampler._warn(known.left_out)
-    best = sampler.optimizer(axes, _direction(study), known, trials[-1].number + 1).recommend()
+    axes, known = sampler.everything(study)
+    best = sampler.optimizer(axes, direction_of(study), known, known.count).recommend()
     return replace(best, decision=axes.to_optuna(best.decision))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,8 @@ from typing import Any
 from optuna.trial import FrozenTrial, TrialState
 
 from windage.errors import InputError, WindageError
-from windage.studies.book import ROW, Book
+from windage.studies import records
+from windage.studies.book import Book
 
 
 def read_csv(book: Book, path: Path) -> tuple[list[FrozenTrial], int]:
@@ -35,7 +35,7 @@ def read_csv(book: Book, path: Path) -> tuple[list[FrozenTrial], int]:
             f"{path} has no column {missing[0]!r}: its first line must name {', '.join(columns)}."
         )
     digest = hashlib.sha256(data).hexdigest()[:16]
-    known = {t.user_attrs.get(ROW) for t in book.trials(TrialState.COMPLETE)}
+    known = {t.user_attrs.get(records.ROW) for t in book.trials(TrialState.COMPLETE)}
     found, faults, there = [], [], 0
     for row in reader:
         line = reader.line_num
@@ -44,12 +44,11 @@ def read_csv(book: Book, path: Path) -> tuple[list[FrozenTrial], int]:
         if f"{digest}:{line}" in known:
             there += 1
             continue
-        parts = [
-            {name: str(row.get(name) or "").strip() for name in names}
-            for names in (book.file.space, book.file.contexts)
-        ]
+        entries = {name: str(row.get(name) or "").strip() for name in columns}
+        decision = {name: entries[name] for name in book.file.space}
+        context = {name: entries[name] for name in book.file.contexts}
         try:
-            found.append(book.checked(parts[0], parts[1], _figure_of(row), f"{digest}:{line}"))
+            found.append(book.checked(decision, context, entries["value"], f"{digest}:{line}"))
         except WindageError as error:
             faults.append(f"line {line}: {error}")
     if faults:
@@ -63,14 +62,6 @@ def _dialect(text: str) -> type[csv.Dialect]:
         return csv.Sniffer().sniff(text[:4096], delimiters=",;\t")
     except csv.Error:
         return csv.excel
-
-
-def _figure_of(row: Mapping[str, Any]) -> Any:
-    text = str(row.get("value") or "").strip()
-    try:
-        return float(text)
-    except ValueError:
-        raise InputError(f"value is {text!r}, which is no number.") from None
 
 
 def export_rows(book: Book) -> tuple[list[str], list[list[Any]]]:
