@@ -15,14 +15,16 @@ from pathlib import Path
 import optuna_dashboard
 import plotly.graph_objects
 import pytest
+import sqlalchemy.exc
 from optuna.trial import Trial, TrialState
 
 import windage
 from shops import ask, fault, run
-from windage.studies import page, pictures
+from windage.studies import page, pictures, reading
 from windage.studies.book import Book
 from windage.studies.file import load
 from windage.studies.page import Clerk, Page, Painter
+from windage.studies.storage import StorageError
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 NEEDED = os.environ.get("WINDAGE_BROWSER") == "needed"
@@ -279,7 +281,8 @@ def test_the_server_answers_to_its_own_machine_only(served):
     assert "--port" in words
 
 
-def test_a_fault_of_the_storage_is_said_once_and_waited_out(told, monkeypatch):
+@pytest.mark.parametrize("fault", [windage.WindageError("away."), ValueError("odd.")])
+def test_a_fault_is_said_once_and_waited_out(told, monkeypatch, fault):
     monkeypatch.setattr(page, "LOOK_EVERY", 0.001)
     said, looks = [], []
     found = Page(Book.open(load(told)), 0, False, said.append)
@@ -287,13 +290,89 @@ def test_a_fault_of_the_storage_is_said_once_and_waited_out(told, monkeypatch):
     def look():
         looks.append(1)
         if len(looks) < 20:
-            raise windage.WindageError("away.")
+            raise fault
         found._stop.set()
 
     found._again(look)
     found._server.server_close()
-    assert said == ["away. Trying again."]
+    assert said == [
+        ("" if isinstance(fault, windage.WindageError) else "ValueError: ") + f"{fault} Trying again."
+    ]
     assert len(looks) == 20
+
+
+def test_what_was_typed_while_the_storage_was_away_is_told_when_it_is_back(told, monkeypatch):
+    book = Book.open(load(told))
+    clerk, painter = Clerk(book), Painter(book)
+    type_in(book, 6, demand="8", value="3")
+    clerk.look()
+
+    def away(*_, **__):
+        raise sqlalchemy.exc.OperationalError("select", {}, Exception("database is locked"))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(book.study._storage), "set_trial_user_attr", away)
+        with pytest.raises(StorageError, match="locked"):
+            clerk.look()
+    with monkeypatch.context() as patch:
+        patch.setattr(reading, "_heads", away)
+        for look in (clerk.look, painter.look):
+            with pytest.raises(StorageError, match="locked"):
+                look()
+    with monkeypatch.context() as patch:
+        patch.setattr(type(book.study._storage), "set_study_system_attr", away)
+        with pytest.raises(StorageError, match="locked"):
+            painter.look()
+    assert book.trials()[6].state == TrialState.RUNNING
+    assert clerk.look() == 1
+    assert painter.look()
+    assert "windage-history" in figures(book)
+
+
+def test_half_of_a_correction_is_never_told(told):
+    book = Book.open(load(told))
+    clerk = Clerk(book)
+    type_in(book, 6, demand="-1", value="12.5")
+    assert [clerk.look() for _ in range(3)] == [0, 0, 0]
+    type_in(book, 6, demand="8")  # the page writes one after the other, at times slowly
+    assert [clerk.look() for _ in range(3)] == [0, 0, 0]
+    type_in(book, 6, value="13")
+    assert [clerk.look() for _ in range(3)] == [0, 1, 0]
+    assert book.entries()[-1].value == 13
+
+
+def test_told_by_another_between_look_and_tell(told, monkeypatch):
+    book = Book.open(load(told))
+    clerk = Clerk(book)
+    type_in(book, 6, demand="8", value="3")
+    clerk.look()
+    tell = Book.tell
+
+    def second(self, number, context, value):
+        tell(self, number, {"demand": 9}, 4)
+        return tell(self, number, context, value)
+
+    monkeypatch.setattr(Book, "tell", second)
+    assert [clerk.look() for _ in range(3)] == [0, 0, 0]
+    assert "told before: demand 9 kg, value 4 EUR" in note_of(book, 6)
+
+
+def test_the_study_is_neither_renamed_nor_deleted_on_the_page(served):
+    root, number = served.address.split("/dashboard/studies/")
+    for method, path in (("DELETE", f"/api/studies/{number}"), ("POST", f"/api/studies/{number}/rename")):
+        request = urllib.request.Request(root + path, data=b"{}", method=method)
+        with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+            urllib.request.urlopen(request, timeout=20)
+        assert "belongs to its file" in refused.value.read().decode()
+        refused.value.close()
+
+
+def test_a_late_tell_is_the_historys_last_point(told):
+    book = Book.open(load(told))
+    book.add({"stock": 9}, {"demand": 9}, 9)  # number 7, before 6 is told
+    book.tell(6, {"demand": 8}, 3)
+    _, known = book.sampler().everything(book.study)
+    assert [row["value"] for row in known.observations][-2:] == [9, 3]
 
 
 @pytest.fixture
@@ -330,11 +409,14 @@ def browser(tmp_path):
 def command(told):
     """``windage dashboard`` as a user starts it; its address."""
     started = [sys.executable, "-m", "windage.cli", "dashboard", "shop.toml", "--port", "0"]
-    process = subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    line = process.stdout.readline()
-    yield re.search(r"http://\S+", line)[0]
-    process.terminate()
-    process.communicate(timeout=30)
+    process = subprocess.Popen(started, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        line = process.stdout.readline()
+        assert "http://" in line, line
+        yield re.search(r"http://\S+", line)[0]
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
 
 
 def wait(ready, seconds=60):

@@ -12,10 +12,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+import sqlalchemy
 
 from shops import ask, fault, run
 from windage.errors import TrialError
-from windage.studies import records
+from windage.studies import reading, records
 from windage.studies.book import Book
 from windage.studies.file import load
 from windage.studies.storage import StorageError
@@ -139,13 +140,14 @@ def test_a_worker_killed_while_it_tells(study):
     count = 24
     for _ in range(count):
         book.study.ask(dict(book.file.space))  # at random: quick
-    done = 0
+    done, pause = 0, 0.15
     while done < count:
         teller = subprocess.Popen(
             [sys.executable, "-c", TELLER, str(done), str(count)], stdout=subprocess.PIPE, text=True
         )
         assert teller.stdout.readline() == "ready\n"
-        time.sleep(0.15)
+        time.sleep(pause)
+        pause *= 1.2  # on a slow machine, until something is told
         teller.send_signal(signal.SIGKILL)
         told = [int(line) for line in teller.communicate()[0].split()]
         trials = Book.open(load(study)).trials()  # readable
@@ -169,6 +171,10 @@ def test_the_database_goes_away_and_comes_back(study, server):
     entries = Book.open(load(study)).entries()
     assert sorted(e.context["demand"] for e in entries) == sorted(4.0 + e.number % 5 for e in entries)
     assert len(entries) == 5
+    left = [t for t in Book.open(load(study)).trials() if t.state.name == "RUNNING"]
+    assert all(
+        records.published(t) == {} for t in left
+    )  # at most an ask that was cut off, which counts for nothing
 
 
 def _answers(study):
@@ -201,6 +207,56 @@ def test_the_password_is_nowhere(study, server):
     assert "geheim" not in shown.output
     ask(study)
     dump = server.psql(
-        "SELECT value_json FROM study_user_attributes; SELECT value_json FROM trial_system_attributes;"
+        "".join(
+            f"SELECT value_json FROM {of}_{kind}_attributes;"
+            for of in ("study", "trial")
+            for kind in ("user", "system")
+        )
     )
     assert "geheim" not in dump
+
+
+def test_trials_are_read_as_optuna_reads_them(study):
+    book = Book.open(load(study))
+    for i in range(8):
+        trial = book.study.ask(dict(book.file.space))
+        trial.set_user_attr("context", {"demand": i / 3})
+        if i < 4:
+            book.study.tell(trial, float("inf") if i == 2 else i / 7)
+    for few in (500, 3):  # ids in the query; and a join, as for many
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(reading, "FEW", few)
+            fresh = Book.open(load(study))
+            assert reading.trials(fresh.study) == fresh.study.get_trials()
+
+
+def test_asks_and_tells_at_one_moment(study):
+    """From the command line, four at a time: no decision twice, none the same, one tell of each."""
+    script = "import sys; from windage.cli import main; main()"
+
+    def start(*arguments):
+        command = [sys.executable, "-c", script, *arguments]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    asks = [start("ask", "shop.toml", "--json") for _ in range(4)]
+    found = [json.loads(one.communicate(timeout=200)[0]) for one in asks]
+    assert sorted(one["number"] for one in found) == [0, 1, 2, 3]
+    assert len({one["decision"]["stock"] for one in found}) == 4
+    tells = [start("tell", "shop.toml", "0", "--value", str(i), "--context", f"demand={i}") for i in range(4)]
+    said = [one.communicate(timeout=200) for one in tells]
+    assert sorted(one.returncode for one in tells) == [0, 2, 2, 2]
+    assert sum("told already" in err for _, err in said) == 3
+
+
+def test_a_password_from_a_passfile(study, server, tmp_path, monkeypatch):
+    """Whether the server asks for it or not: the file is read, and the study says nothing of it."""
+    passfile = tmp_path / "passfile"
+    passfile.write_text("*:*:*:*:geheim\n")
+    passfile.chmod(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passfile))
+    shown = run("status", "shop.toml")
+    assert shown.exit_code == 0, shown.exception
+    engine = sqlalchemy.create_engine(load(study).storage, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        found = connection.connection.dbapi_connection.info.password
+    assert found == "geheim"

@@ -13,10 +13,9 @@ import pytest
 
 import windage
 from shops import ask, fault, run
-from windage.studies import book as books
-from windage.studies import records
+from windage.studies import reading, records, summary
 from windage.studies.book import Book
-from windage.studies.file import load, without_password
+from windage.studies.file import figure, load, without_password
 from windage.studies.summary import bars
 
 
@@ -284,7 +283,7 @@ def test_bars_of_a_law():
 
 
 def test_ages():
-    assert [books.age(s) for s in (3, 65, 7300, 86400 * 3)] == [
+    assert [summary.age(s) for s in (3, 65, 7300, 86400 * 3)] == [
         "less than a minute", "1 minute", "2 hours", "3 days",
     ]  # fmt: skip
 
@@ -302,3 +301,235 @@ def test_the_records_of_an_ask(shop):
     trial = optuna.load_study(study_name="shop", storage="sqlite:///shop.db").trials[0]
     assert records.published(trial) == trial.params
     assert 6.9 * 86400 < records.lapses(trial) - trial.datetime_start.timestamp() < 7.1 * 86400
+
+
+def test_an_interrupted_ask_leaves_nothing_under_way(shop, monkeypatch):
+    book = Book.open(load(shop))
+    sampler = book.sampler()
+    book.study.sampler = sampler
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sampler, "sample_relative", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        book.ask()
+    assert [t.state.name for t in book.trials()] == ["FAIL"]
+
+
+def test_an_ask_that_was_killed_expires_and_cannot_be_told(shop):
+    book = Book.open(load(shop))
+    trial = book.study.ask()  # and dead before it chose
+    (pending,) = book.state().pending
+    assert (pending.decision, pending.counts) == ({}, False)
+    assert "its ask was cut off" in run("status", "shop.toml").stdout
+    assert "cut off" in fault("tell", "shop.toml", "0", "--value", "1", "--context", "demand=3")
+    assert records.lapses(book.trials()[0], 60) == pytest.approx(
+        book.trials()[0].datetime_start.timestamp() + 60
+    )
+    assert records.has_lapsed(book.trials()[0], -1)
+    assert run("tell", "shop.toml", "0", "--failed", "cut off").exit_code == 0
+    assert trial.number == 0
+
+
+def test_a_decision_that_was_published_counts_even_if_its_parameters_were_not_written(shop):
+    book = Book.open(load(shop))
+    trial = book.study.ask()
+    records.publish(book.study._storage, trial._trial_id, {"stock": 12.0}, 60)  # and dead
+    book.tell(0, {"demand": 9}, 5)
+    assert book.entries()[0].decision == {"stock": 12.0}
+    assert book.recommend().decision.keys() == {"stock"}
+    assert "12" in run("status", "shop.toml").stdout
+
+
+def test_a_table_that_has_grown_brings_its_new_rows_alone(shop):
+    table = Path("days.csv")
+    table.write_text("stock,demand,value\n5,9,5\n5,9,5\n10,12,10\n")
+    assert "3 rows are added" in run("tell", "shop.toml", "--csv", "days.csv").stdout
+    table.write_text(table.read_text() + "7,8,7\n")
+    assert (
+        "1 rows are added from days.csv (3 were there already)"
+        in run("tell", "shop.toml", "--csv", "days.csv").stdout
+    )
+    run("export", "shop.toml", "--csv", "out.csv")
+    assert (
+        "0 rows are added from out.csv (4 were there" in run("tell", "shop.toml", "--csv", "out.csv").stdout
+    )
+    Path("other.csv").write_text("stock,demand,value\n5,9,5\n")
+    assert "1 rows are added from other.csv." in run("tell", "shop.toml", "--csv", "other.csv").stdout
+
+
+def test_a_table_with_decimal_commas(shop):
+    Path("days.csv").write_text("stock;demand;value\n5,5;9;5\n1,25;12,5;-1\n")
+    assert run("tell", "shop.toml", "--csv", "days.csv").exit_code == 0
+    assert [(e.decision["stock"], e.context["demand"]) for e in Book.open(load(shop)).entries()] == [
+        (5.5, 9),
+        (1.25, 12.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (4356518.0, "4356518"),
+        (1234567.5, "1234568"),
+        (123456.0, "123456"),
+        (3.4, "3.4"),
+        (14.440612, "14.4406"),
+        (0.00123456789, "0.00123457"),
+        (-0.5, "-0.5"),
+        (0.0, "0"),
+        (1e-9, "1e-09"),
+        (2e20, "2e+20"),
+        (100.0, "100"),
+        (7, "7"),
+        ("red", "red"),
+    ],
+)
+def test_numbers_as_people_write_them(value, shown):
+    assert figure(value) == shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("tell", "shop.toml", "0", "--failed", "no", "--value", "3"),
+        ("tell", "shop.toml", "0", "--failed", "no", "--context", "demand=3"),
+        ("tell", "shop.toml", "--csv", "x.csv", "--value", "3"),
+        ("tell", "shop.toml", "--csv", "x.csv", "--failed", "no"),
+        ("tell", "shop.toml", "--decision", "stock=3", "--failed", "no"),
+    ],
+)
+def test_options_that_do_not_belong_together(shop, arguments):
+    ask("shop.toml")
+    assert "do not belong together" in fault(*arguments)
+    assert [t.state.name for t in Book.open(load(shop)).trials()] == ["RUNNING"]
+
+
+def test_values_of_every_kind_are_exported(tmp_path, monkeypatch):
+    import pyarrow.parquet
+
+    monkeypatch.chdir(tmp_path)
+    Path("s.toml").write_text(
+        'method = "gp-ucb"\n[decisions.colour]\nchoices = ["red", 3, true]\n[decisions.a]\nlow=0\nhigh=1\n'
+    )
+    assert run("export", "s.toml", "--parquet", "out.parquet").exit_code == 0  # nothing yet
+    assert pyarrow.parquet.read_table("out.parquet").num_rows == 0
+    for colour in ("red", "3", "True"):
+        assert (
+            run(
+                "tell", "s.toml", "--decision", f"colour={colour}", "--decision", "a=0.5", "--value", "1"
+            ).exit_code
+            == 0
+        )
+    assert run("export", "s.toml", "--parquet", "out.parquet").exit_code == 0
+    assert pyarrow.parquet.read_table("out.parquet")["colour"].to_pylist() == ["red", "3", "True"]
+    assert "worst" not in run("recommend", "s.toml").stdout
+    assert "cannot be written" in fault("export", "s.toml", "--csv", ".")
+
+
+def test_a_study_file_that_changed(shop):
+    text = shop.read_text()
+    run("tell", "shop.toml", "--decision", "stock=20", "--value", "31", "--context", "demand=19")
+    ask("shop.toml")
+    shop.write_text(text.replace("decisions.stock", "decisions.bread"))
+    shown = run("status", "shop.toml")
+    assert shown.exit_code == 0, shown.exception
+    assert "1 of those told do not fit" in " ".join(shown.stdout.split())
+    shop.write_text(text.replace("low = 0\nhigh = 40", "low = 0\nhigh = 40\ninteger = true"))
+    assert "another kind of decision" in fault("ask", "shop.toml")
+    assert "another kind of decision" in fault(
+        "tell", "shop.toml", "--decision", "stock=2", "--value", "31", "--context", "demand=19"
+    )
+    assert [t.state.name for t in Book.open(load(shop)).trials()] == ["COMPLETE", "RUNNING", "FAIL"]
+
+
+@pytest.mark.parametrize(
+    "context", ["much", {"demand": "x"}, {"demand": float("inf")}, [1], {"demand": True}]
+)
+def test_odd_contexts_of_others_leave_the_study_readable(shop, context):
+    book = Book.open(load(shop))
+    trial = book.study.ask(dict(book.file.space))
+    trial.set_user_attr("context", context)
+    book.study.tell(trial, 1.0)
+    assert run("status", "shop.toml").exit_code == 0
+    assert run("export", "shop.toml", "--csv", "out.csv").exit_code == 0
+    assert "told already" in fault("tell", "shop.toml", "0", "--value", "1", "--context", "demand=3")
+
+
+def test_states_of_others_in_words(shop):
+    book = Book.open(load(shop))
+    book.study.enqueue_trial({"stock": 3.0})
+    book.study.add_trial(optuna.create_trial(state=optuna.trial.TrialState.PRUNED))
+    assert "waits for a worker" in fault("tell", "shop.toml", "0", "--value", "1", "--context", "demand=3")
+    assert "was given up" in fault("tell", "shop.toml", "1", "--value", "1", "--context", "demand=3")
+    assert "no decision" in fault("tell", "shop.toml", str(10**20), "--value", "1", "--context", "demand=3")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("seed = 5000000000", "seed must be"),
+        ('storage = "mysql://me@host/db"', "driver"),
+        ('storage = "postgresql+psycopg://me@host:port/db"', "URL"),
+        ('storage = "nonsense://me@host/db"', "URL"),
+    ],
+)
+def test_faults_of_the_file_in_one_line(shop, change, words):
+    key = change.split(" = ")[0]
+    lines = [line for line in shop.read_text().splitlines() if not line.startswith(key)]
+    shop.write_text("\n".join([change, *lines]))
+    assert words in fault("status", "shop.toml")
+
+
+def test_choices_and_steps_that_cannot_be(shop):
+    text = shop.read_text()
+    shop.write_text(text.replace("low = 0\nhigh = 40", "choices = [07:00:00, 08:00:00]"))
+    assert "words or numbers" in fault("ask", "shop.toml")
+    shop.write_text(text.replace("low = 0\nhigh = 40", "low = 0\nhigh = 40\ninteger = true\nstep = 2.7"))
+    assert "whole step" in fault("ask", "shop.toml")
+    shop.write_text(f'name = "shop [/eur] [red]"\n{text}')
+    assert "shop [/eur] [red]" in run("status", "shop.toml").stdout
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://me:geheim@host:5/db",
+        "postgresql+psycopg://me@corp:geheim@host:5/db",
+        "postgresql+psycopg://host/db?user=me&password=geheim",
+        "postgresql+psycopg://me:geheim%40@host:5/db",
+        "postgresql+psycopg://me:geheim@host:port/db",
+    ],
+)
+def test_no_password_is_shown_however_it_is_written(url):
+    shown = without_password(f"connecting to {url} failed", url)
+    assert "geheim" not in shown
+    assert "***" in shown
+
+
+def test_a_deleted_studys_trials_are_forgotten(shop):
+    book = Book.open(load(shop))
+    book.add({"stock": 5}, {"demand": 3}, 1)
+    assert [t.state.name for t in book.trials()] == ["COMPLETE"]
+    storage = book.study._storage
+    optuna.delete_study(study_name="shop", storage=storage)
+    again = optuna.create_study(study_name="shop", storage=storage)
+    again.ask({"stock": optuna.distributions.FloatDistribution(0, 40)})
+    assert [t.state.name for t in reading.trials(again)] == ["RUNNING"]
+
+
+@pytest.mark.parametrize("command", ["status", "export", "run", "dashboard", "ask"])
+def test_without_optuna_every_command_says_what_to_install(shop, command):
+    options = {"export": ["--csv", "x.csv"], "run": ["--command", "x"]}.get(command, [])
+    script = (
+        f"import sys; sys.modules['optuna'] = None; sys.argv = {['windage', command, 'shop.toml', *options]}"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", f"{script}; from windage.cli import main; main()"],
+        capture_output=True,
+        text=True,
+    )
+    assert (found.returncode, found.stdout) == (2, "")
+    assert "windage[studies]" in found.stderr
+    assert len(found.stderr.splitlines()) == 1

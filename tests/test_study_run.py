@@ -120,3 +120,58 @@ def test_a_storage_that_comes_back_is_waited_for(monkeypatch):
     assert patiently(act) == "back"
     with pytest.raises(Exception, match="gave up"):
         patiently(lambda: (_ for _ in ()).throw(StorageError("gone")), patience=0.0)
+
+
+@pytest.mark.parametrize("command", ["./x {stock:d}", "./x {stock!r}"])
+def test_names_in_braces_stand_alone(shop, command):
+    assert "stands alone" in fault("run", "shop.toml", "--command", command)
+    assert Book.open(load(shop)).trials() == []
+
+
+def test_a_decision_told_by_another_while_its_program_runs(shop, monkeypatch):
+    """The run goes on; what the other told stays."""
+    book = Book.open(load(shop))
+    tell = Book.tell
+
+    def second(self, number, context, value):
+        if number == 0:
+            tell(self, 0, {"demand": 1}, 1)
+        return tell(self, number, context, value)
+
+    monkeypatch.setattr(Book, "tell", second)
+    monkeypatch.setattr(Program, "__call__", lambda self, asked: runs.Outcome(3.0, {"demand": 2.0}))
+    tally = runs.run(book, Program("x"), 3, jobs=2)
+    assert (tally.told, tally.failed) == (2, 1)
+    assert [t.state.name for t in book.trials()] == ["COMPLETE"] * 3
+    assert book.entries()[0].value == 1
+
+
+def test_a_tell_whose_answer_got_lost_is_told(shop, monkeypatch):
+    book = Book.open(load(shop))
+    monkeypatch.setattr(runs, "FIRST_PAUSE", 0.01)
+    tell, lost = Book.tell, []
+
+    def forgetful(self, number, context, value):
+        entry = tell(self, number, context, value)
+        if not lost:
+            lost.append(number)
+            raise StorageError("the connection broke")
+        return entry
+
+    monkeypatch.setattr(Book, "tell", forgetful)
+    monkeypatch.setattr(Program, "__call__", lambda self, asked: runs.Outcome(3.0, {"demand": 2.0}))
+    tally = runs.run(book, Program("x"), 2)
+    assert (tally.told, tally.failed) == (2, 0)
+
+
+def test_a_program_started_as_the_run_is_stopped_is_ended(monkeypatch):
+    program = Program("sleep 60")
+    start = runs.subprocess.Popen
+
+    def stopped_meanwhile(*arguments, **options):
+        process = start(*arguments, **options)
+        program.stop()
+        return process
+
+    monkeypatch.setattr(runs.subprocess, "Popen", stopped_meanwhile)
+    assert program(Asked(0, {})).error == "interrupted"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from pathlib import Path
 from typing import Annotated
 
@@ -148,8 +149,14 @@ def demo(
     console.print(f"Picture: {out}", highlight=False)
 
 
+def _say(message: Warning | str, *_: object, **__: object) -> None:
+    """A warning as people read it, without the place in the program."""
+    print(f"windage: {message}", file=sys.stderr)
+
+
 def main() -> None:
     """The console script: a fault of the input is one line and exit code 2, never a traceback."""
+    warnings.showwarning = _say
     try:
         app()
     except WindageError as error:

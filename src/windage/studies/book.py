@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -18,13 +18,19 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from windage.errors import ConfigurationError, TrialError
+from windage.errors import ConfigurationError, TrialError, WindageError
 from windage.studies import reading, records, turns
 from windage.studies.file import StudyFile, without_password
 from windage.studies.storage import connect, storage_faults
 
 if TYPE_CHECKING:
     from windage.recommendation import Recommendation
+
+STATES = {
+    TrialState.FAIL: "has failed",
+    TrialState.PRUNED: "was given up",
+    TrialState.WAITING: "waits for a worker of Optuna's",
+}
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ class Book:
 
     def __init__(self, file: StudyFile, study: optuna.Study) -> None:
         self.file, self.study = file, study
+        self._cut_off: set[int] = set()
         backend: Any = getattr(study._storage, "_backend", study._storage)
         weakref.finalize(self, backend.engine.dispose)  # open connections end with the book
 
@@ -100,8 +107,30 @@ class Book:
         """The next decision; it counts as under way until it is told or its lease ends."""
         with storage_faults(self.file):
             self._use_sampler()
-            trial = self.study.ask(dict(self.file.space))
-        return Asked(trial.number, trial.params)
+            trial = self.study.ask()
+            try:
+                decision = {n: trial._suggest(n, kind) for n, kind in self.file.space.items()}
+            except BaseException as error:  # an interrupt too: nobody will tell what nobody was told to do
+                self._cut_off.add(trial.number)
+                with suppress(Exception):
+                    self._forget_cut_off()
+                if isinstance(error, ValueError) and not isinstance(error, WindageError):
+                    raise self._other_decisions(error) from None
+                raise
+            self._forget_cut_off()
+        return Asked(trial.number, decision)
+
+    def _forget_cut_off(self) -> None:
+        """Asks that came to nothing are marked as failed, as soon as the storage takes it."""
+        for index in sorted(self._cut_off):
+            self.study.tell(index, state=TrialState.FAIL, skip_if_finished=True)
+            self._cut_off.discard(index)
+
+    def _other_decisions(self, error: ValueError) -> ConfigurationError:
+        return ConfigurationError(
+            f"the study {self.file.name!r} was begun with another kind of decision than {self.file.path} has "
+            f"now ({error}) Export it, give the study another name, and tell the table to that."
+        )
 
     def sampler(self) -> Any:
         """Windage's sampler of this file."""
@@ -126,10 +155,16 @@ class Book:
         met = self.file.check_context(context)
         outcome = self.file.check_value(value)
         with self._changing(index) as trial:
+            decision = records.published(trial)
+            if not self.file.axes.holds(decision):
+                raise TrialError(
+                    f"decision {index} is none of this file's: its ask was cut off, or the file has changed. "
+                    f"Say  windage tell FILE {index} --failed 'cut off'  and ask again."
+                )
             storage = self.study._storage
             storage.set_trial_user_attr(trial._trial_id, records.CONTEXT, met)
             storage.set_trial_state_values(trial._trial_id, TrialState.COMPLETE, [outcome])
-        return Entry(index, dict(trial.params), met, outcome, None)
+        return Entry(index, decision, met, outcome, None)
 
     def fail(self, index: int, why: str) -> None:
         """A decision that brought no result."""
@@ -147,8 +182,8 @@ class Book:
     @contextmanager
     def _changing(self, index: int) -> Iterator[FrozenTrial]:
         """A running trial that nobody else changes meanwhile."""
-        with storage_faults(self.file), turns.turn(self.study._storage, self.file.name, "telling"):
-            trial = reading.trial(self.study, index)
+        with self.telling():
+            trial = reading.trial(self.study, index) if index < 2**31 else None
             if trial is None:
                 known = self.study._storage.get_n_trials(self.study._study_id)
                 last = f"the last is {known - 1}" if known else "none was asked for yet"
@@ -159,6 +194,12 @@ class Book:
                 yield trial
             except UpdateFinishedTrialError as error:
                 raise TrialError(f"decision {index} was told by another at this moment.") from error
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Nobody else tells meanwhile."""
+        with storage_faults(self.file), turns.turn(self.study._storage, self.file.name, "telling"):
+            yield
 
     def add(self, decision: Mapping[str, Any], context: Mapping[str, Any], value: Any, row: str = "") -> None:
         """A decision of the user's own, or history."""
@@ -183,7 +224,10 @@ class Book:
         """Finished trials into the study, one after the other."""
         with storage_faults(self.file):
             for i, trial in enumerate(trials):
-                self.study.add_trial(trial)
+                try:
+                    self.study.add_trial(trial)
+                except ValueError as error:
+                    raise self._other_decisions(error) from None
                 report(i + 1)
 
     def recommend(self) -> Recommendation:
@@ -198,18 +242,22 @@ class Book:
         """Finished observations, in the order of their numbers."""
         return self.state().entries
 
+    def counts(self, trial: FrozenTrial) -> bool:
+        """Whether a running trial is a decision under way: made, and within its lease."""
+        made = self.file.axes.holds(records.published(trial))
+        return made and not records.has_lapsed(trial, self.file.lease)
+
     def state(self) -> State:
         """The whole study, read once."""
         now = datetime.now()
         found = State([], [], 0)
         for t in self.trials():
             if t.state == TrialState.COMPLETE and t.value is not None:
-                met = dict(t.user_attrs.get(records.CONTEXT) or {})
-                found.entries.append(Entry(t.number, dict(t.params), met, t.value, t.datetime_complete))
+                decision, met = records.published(t), records.context_of(t)
+                found.entries.append(Entry(t.number, decision, met, t.value, t.datetime_complete))
             elif t.state == TrialState.RUNNING:
                 age = (now - t.datetime_start).total_seconds() if t.datetime_start else 0.0
-                counts = not records.has_lapsed(t)
-                found.pending.append(Pending(t.number, records.published(t), age, counts))
+                found.pending.append(Pending(t.number, records.published(t), age, self.counts(t)))
             elif t.state == TrialState.FAIL:
                 found = replace(found, failed=found.failed + 1)
         return found
@@ -233,23 +281,13 @@ def _study(file: StudyFile) -> optuna.Study:
 def _finished(trial: FrozenTrial, file: StudyFile) -> str:
     if trial.state == TrialState.COMPLETE:
         value = file.quantities["value"].show(trial.value)
-        met = trial.user_attrs.get(records.CONTEXT) or {}
-        shown = ", ".join(f"{name} {v:g}" for name, v in met.items())
+        shown = ", ".join(f"{k} {v}" for k, v in file.show(records.context_of(trial)).items())
         when = f" on {trial.datetime_complete:%Y-%m-%d %H:%M}" if trial.datetime_complete else ""
         return (
             f"decision {trial.number} was told already{when}: value {value}{', ' + shown if shown else ''}. "
             "What was told stays."
         )
     return (
-        f"decision {trial.number} has {trial.state.name.lower()}ed. Tell what was really done as history: "
+        f"decision {trial.number} {STATES[trial.state]}. Tell what was really done as history: "
         "windage tell FILE --decision NAME=VALUE ... --value ..."
     )
-
-
-def age(seconds: float) -> str:
-    """``3 days``, ``2 hours``, ``5 minutes``."""
-    for unit, size in (("day", 86400), ("hour", 3600), ("minute", 60)):
-        if seconds >= size:
-            count = int(seconds // size)
-            return f"{count} {unit}{'s' if count > 1 else ''}"
-    return "less than a minute"

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from windage.errors import InputError, WindageError, missing_extra
 from windage.studies import need_optuna
 
 if TYPE_CHECKING:
-    from windage.studies.book import Book, Entry
+    from windage.studies.book import Book
 
 StudyPath = Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as shop.toml.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, for scripts.")]
@@ -64,7 +63,7 @@ def init(
 ) -> None:
     """Write a commented study file to fill in."""
     need_optuna()
-    from windage.studies.file import TEMPLATE
+    from windage.studies.template import TEMPLATE
 
     if file.exists() and not force:
         raise WindageError(f"{file} is there already: choose another name, or say --force to write over it.")
@@ -96,7 +95,7 @@ def _described(book: Book, name: str, value: Any) -> str:
 def tell(
     file: StudyPath,
     number: Annotated[int | None, typer.Argument(help="Of the decision, as windage ask gave it.")] = None,
-    value: Annotated[float | None, typer.Option(help="What came out.")] = None,
+    value: Annotated[str | None, typer.Option(help="What came out, a number.")] = None,
     context: Annotated[
         Pairs | None, typer.Option(metavar="NAME=NUMBER", help="What was met; once for each context.")
     ] = None,
@@ -116,6 +115,11 @@ def tell(
         raise InputError(
             "say which decision: its number, or --decision NAME=VALUE for one of your own, or --csv FILE."
         )
+    given = value is not None or bool(context)
+    if (table is not None and (given or failed is not None)) or (failed is not None and (given or decision)):
+        raise InputError(
+            "these options do not belong together: --csv stands alone, --failed goes with a number alone."
+        )
     if table is not None:
         _tell_table(_open(file), table, as_json)
         return
@@ -129,24 +133,25 @@ def tell(
         raise InputError("the value is missing: give --value, what came out of this decision.")
     met = _pairs(context or (), "--context")
     book = _open(file)
+    outcome = book.file.check_value(value)
     if number is not None:
-        entry = book.tell(number, met, value)
+        entry = book.tell(number, met, outcome)
         done = {"number": entry.number, "decision": entry.decision, "context": entry.context}
         words = f"Decision {number} is told"
     else:
-        book.add(_pairs(decision or (), "--decision"), met, value)
+        book.add(_pairs(decision or (), "--decision"), met, outcome)
         done, words = {"added": 1}, "One row is added"
     if as_json:
-        typer.echo(json.dumps({**done, "value": value}))
+        typer.echo(json.dumps({**done, "value": outcome}))
         return
-    typer.echo(f"{words}: {book.file.quantities['value'].show(value)}.")
+    typer.echo(f"{words}: {book.file.quantities['value'].show(outcome)}.")
 
 
 def _tell_table(book: Book, path: Path, as_json: bool) -> None:
     from windage.studies.tables import read_csv
 
-    trials, there = read_csv(book, path)
-    with Console(stderr=True).status("") as status:
+    with book.telling(), Console(stderr=True).status("") as status:
+        trials, there = read_csv(book, path)
         book.add_all(trials, lambda done: status.update(f"{done} of {len(trials)} rows"))
     if as_json:
         typer.echo(json.dumps({"added": len(trials), "there already": there}))
@@ -165,9 +170,12 @@ def recommend(file: StudyPath, as_json: AsJson = False) -> None:
     value = book.file.quantities["value"]
     for name, figure in best.decision.items():
         typer.echo(f"{name} = {_described(book, name, figure)}")
-    low, high = best.interval
-    typer.echo(f"Expect {value.show(best.expected)} on average, 95 % between {low:.6g} and {high:.6g}.")
-    typer.echo(f"Under the worst conditions near what was seen: {value.show(best.worst_case)} on average.")
+    low, high = (value.show(end) for end in best.interval)
+    typer.echo(f"Expect {value.show(best.expected)} on average, 95 % between {low} and {high}.")
+    if book.file.contexts:
+        typer.echo(
+            f"Under the worst conditions near what was seen: {value.show(best.worst_case)} on average."
+        )
     if best.note:
         typer.echo(best.note)
 
@@ -176,7 +184,7 @@ def renew(
     file: StudyPath,
     number: Annotated[int, typer.Argument(help="Of the decision.")],
     days: Annotated[
-        float | None, typer.Option(min=0.0, help="From now; the file's lease by default.")
+        float | None, typer.Option(min=1e-6, help="From now; the file's lease by default.")
     ] = None,
 ) -> None:
     """Let a decision under way count for another while."""
@@ -187,74 +195,14 @@ def renew(
 
 def status(file: StudyPath, as_json: AsJson = False) -> None:
     """How the study stands: what was told, what is under way, and the conditions seen."""
-    from rich.markup import escape
-
-    from windage.studies import book as books
-    from windage.studies.summary import bars, summarise
+    need_optuna()
+    from windage.studies import summary
 
     book = _open(file)
-    state = book.state()
-    pending = state.pending
-    told = [e for e in state.entries if set(book.file.contexts) <= set(e.context)]
-    contexts = {name: summarise([e.context[name] for e in told]) for name in book.file.contexts if told}
     if as_json:
-        waiting = [
-            {"number": p.number, "decision": p.decision, "age_seconds": round(p.age), "counts": p.counts}
-            for p in pending
-        ]
-        counts = {"told": len(state.entries), "failed": state.failed}
-        typer.echo(json.dumps({"study": book.file.name, **counts, "pending": waiting, "contexts": contexts}))
-        return
-    console = Console(highlight=False)
-    console.print(f"[bold]{book.file.name}[/bold]: {book.file.method}, {book.file.direction} value")
-    parts = [f"{len(state.entries)} told", f"{len(pending)} under way", f"{state.failed} failed"]
-    console.print(", ".join(parts) + f"; kept in {book.where}")
-    if told:
-        console.print(_last(book, told))
-    if pending:
-        waits = Table("under way", "decision", "asked for", title_justify="left")
-        for p in pending:
-            lapsed = "" if p.counts else " ago: no longer counted, may still be told"
-            waits.add_row(
-                str(p.number),
-                escape(", ".join(f"{k} {v}" for k, v in book.file.show(p.decision).items())),
-                books.age(p.age) + (lapsed or " ago"),
-            )
-        console.print(waits)
-    if contexts:
-        seen = Table("context", "times", "mean", "deviation", "least", "most")
-        for name, row in contexts.items():
-            unit = book.file.quantities[name].unit
-            figures = [f"{row[k]:.4g}" for k in ("mean", "deviation", "least", "most")]
-            seen.add_row(_head(name, unit), str(int(row["times"])), *figures)
-        console.print(seen)
-        for name in contexts:
-            console.print(f"Estimated law of {name}:")
-            for line in bars([e.context[name] for e in told], book.file.contexts[name], len(contexts)):
-                console.print("  " + line)
-
-
-def _head(name: str, unit: str) -> str:
-    """A column's name with its unit, kept from rich, which would take the brackets for a style."""
-    from rich.markup import escape
-
-    return escape(f"{name} [{unit}]" if unit else name)
-
-
-def _last(book: Book, told: Sequence[Entry]) -> Table:
-    """The newest rows."""
-    file = book.file
-    names = [*file.space, *file.contexts, "value"]
-    units = [file.quantities[name].unit for name in names]
-    table = Table("told", *(_head(n, u) for n, u in zip(names, units, strict=True)))
-    for e in told[-5:]:
-        figures = [
-            *(e.decision.get(n) for n in file.space),
-            *(e.context.get(n) for n in file.contexts),
-            e.value,
-        ]
-        table.add_row(str(e.number), *(f"{v:.5g}" if isinstance(v, float) else str(v) for v in figures))
-    return table
+        typer.echo(json.dumps(summary.plain(book)))
+    else:
+        summary.show(book, Console(highlight=False))
 
 
 def export(
@@ -263,6 +211,7 @@ def export(
     parquet: Annotated[Path | None, typer.Option(help="Write a Parquet table here.")] = None,
 ) -> None:
     """Everything told so far, as a table."""
+    need_optuna()
     from windage.studies.tables import export_rows
 
     if (table is None) == (parquet is None):
@@ -272,18 +221,32 @@ def export(
     if not path.parent.is_dir():
         raise WindageError(f"there is no folder {path.parent}: make it first.")
     head, rows = export_rows(_open(file))
-    if table is not None:
-        with table.open("w", newline="", encoding="utf-8") as out:
-            csv.writer(out).writerows([head, *rows])
-    else:
-        try:
-            import pyarrow
-            import pyarrow.parquet
-        except ImportError as error:
-            raise missing_extra("pyarrow", "studies", "a Parquet table") from error
-        columns = dict(zip(head, (list(column) for column in zip(*rows, strict=True)), strict=True))
-        pyarrow.parquet.write_table(pyarrow.table(columns or {name: [] for name in head}), path)
+    try:
+        if table is not None:
+            with table.open("w", newline="", encoding="utf-8") as out:
+                csv.writer(out).writerows([head, *rows])
+        else:
+            _write_parquet(path, head, rows)
+    except OSError as error:
+        raise WindageError(f"{path} cannot be written: {error.strerror or error}") from error
     typer.echo(f"{len(rows)} rows are written to {path}.")
+
+
+def _write_parquet(path: Path, head: list[str], rows: list[list[Any]]) -> None:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise missing_extra("pyarrow", "studies", "a Parquet table") from error
+    columns = {}
+    for i, name in enumerate(head):
+        column = [row[i] for row in rows]
+        kinds = {type(v) for v in column if v is not None}
+        numbers = kinds <= {int, float}
+        columns[name] = (
+            column if numbers or kinds == {str} else [None if v is None else str(v) for v in column]
+        )
+    pyarrow.parquet.write_table(pyarrow.table(columns), path)
 
 
 def run_program(
@@ -296,6 +259,7 @@ def run_program(
     as_json: AsJson = False,
 ) -> None:
     """Run a program for each decision; it prints {"value": ..., "context": {...}} as one line."""
+    need_optuna()
     from windage.studies.run import Program, Tally, run
 
     book = _open(file)
@@ -333,6 +297,7 @@ def dashboard(
     ] = False,
 ) -> None:
     """The study as a web page on this machine: pictures, and a form to enter what happened."""
+    need_optuna()
     from windage.studies.page import Page
 
     page = Page(_open(file), port, keep_asking, lambda words: typer.echo(words, err=True))

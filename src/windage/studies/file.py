@@ -5,6 +5,7 @@ Read with the standard library alone; every fault names the key and says what to
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote, quote_plus
 
 from optuna.distributions import (
     BaseDistribution,
@@ -36,34 +37,16 @@ TABLES = {
     "contexts": ("low", "high", "log", "outside", "unit", "description"),
 }
 
-TEMPLATE = """# A windage study. Change what stands here, then:
-#   windage ask {file}                                             what to do next, with its number
-#   windage tell {file} 0 --value 12.5 --context demand=8          what happened
-#   windage recommend {file}                                       what is best, as far as is known
 
-direction = "maximize"      # or "minimize": is a larger value better, or a smaller one?
-method = "sbo-kde"          # best on average; "drbo-kde" allows for conditions that change (windage methods)
-storage = "sqlite:///{stem}.db"   # a file beside this one. For many machines: "postgresql+psycopg://user@host/database"
-lease_days = 7              # a decision asked for and not told counts as under way for so long
-
-[value]
-unit = "EUR"
-description = "profit of the day"
-
-# What you decide. A number needs low and high. Others: integer = true, step = 0.5, log = true,
-# or choices = ["red", "blue"] in place of numbers.
-[decisions.stock]
-low = 0
-high = 40
-unit = "kg"
-description = "what is bought in the morning"
-
-# What you meet, and see only afterwards. Leave out low or high where there is no bound.
-[contexts.demand]
-low = 0
-unit = "kg"
-description = "what customers want"
-"""
+def figure(value: Any) -> str:
+    """A number as people write it: six digits or more, and no powers of ten but for the very large."""
+    if not isinstance(value, float):
+        return str(value)
+    if value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.6g}"
+    places = max(0, 5 - math.floor(math.log10(abs(value))))
+    text = f"{value:.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 @dataclass(frozen=True)
@@ -75,8 +58,7 @@ class Quantity:
 
     def show(self, value: Any) -> str:
         """A value with its unit."""
-        text = f"{value:.6g}" if isinstance(value, float) else str(value)
-        return f"{text} {self.unit}".rstrip()
+        return f"{figure(value)} {self.unit}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -109,7 +91,7 @@ class StudyFile:
 
     def show(self, names: Mapping[str, Any]) -> dict[str, str]:
         """Values with their units."""
-        return {name: self.quantities[name].show(value) for name, value in names.items()}
+        return {name: self.quantities.get(name, Quantity()).show(value) for name, value in names.items()}
 
     def check_decision(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """A decision in the user's words as Optuna's parameters, or an InputError."""
@@ -160,8 +142,14 @@ def _figure(value: Any, label: str) -> Any:
     try:
         return float(value)
     except ValueError:
-        hint = f" Write {value.replace(',', '.')}, with a point." if value.count(",") == 1 else ""
+        hint = f" Write {pointed(value)}, with a point." if pointed(value) else ""
         raise InputError(f"{label} is {value!r}, which is no number.{hint}") from None
+
+
+def pointed(text: str) -> str:
+    """A number with a decimal comma as one with a point; empty where it is none."""
+    candidate = text.replace(",", ".")
+    return candidate if re.fullmatch(r"[+-]?\d+\.\d+", candidate) and "," in text else ""
 
 
 def load(path: Path) -> StudyFile:
@@ -228,7 +216,7 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
         contexts=met,
         quantities=quantities,
         lease=86400 * _positive(table, "lease_days", LEASE_DAYS),
-        seed=_whole(table, "seed"),
+        seed=_whole(table, "seed", 2**32 - 1),
         initial=_whole(table, "initial"),
         settings=settings,
     )
@@ -268,6 +256,8 @@ def _distribution(row: dict[str, Any]) -> BaseDistribution:
         choices = row["choices"]
         if not isinstance(choices, list) or len(choices) < 2 or len(set(map(str, choices))) < len(choices):
             raise ConfigurationError('choices must be a list of two or more, such as ["red", "blue"].')
+        if not all(isinstance(choice, str | int | float | bool) for choice in choices):
+            raise ConfigurationError('choices must be words or numbers, such as ["07:00", "08:00"].')
         return CategoricalDistribution(choices)
     for side in ("low", "high"):
         if side not in row:
@@ -277,6 +267,8 @@ def _distribution(row: dict[str, Any]) -> BaseDistribution:
     if row.get("integer", False):
         if low != int(low) or high != int(high):
             raise ConfigurationError("an integer decision needs whole bounds.")
+        if step is not None and number(step, "step") != int(step):
+            raise ConfigurationError("an integer decision needs a whole step.")
         return IntDistribution(int(low), int(high), log=log, step=1 if step is None else int(step))
     Real(low, high, log=log)
     return FloatDistribution(low, high, log=log, step=None if step is None else number(step, "step"))
@@ -293,10 +285,12 @@ def _positive(table: Mapping[str, Any], key: str, default: float) -> float:
     return value
 
 
-def _whole(table: Mapping[str, Any], key: str) -> int | None:
+def _whole(table: Mapping[str, Any], key: str, most: int = 10**6) -> int | None:
     value = table.get(key)
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 0):
-        raise ConfigurationError(f"{key} must be a whole number, 0 or more, not {value!r}.")
+    if value is not None and (
+        isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most
+    ):
+        raise ConfigurationError(f"{key} must be a whole number, 0 to {most}, not {value!r}.")
     return value
 
 
@@ -313,9 +307,17 @@ def _storage(path: Path, given: Any) -> str:
 
 
 def without_password(text: str, url: str) -> str:
-    """The text with the password of a storage's URL blotted out, however it is written."""
-    found = re.match(r"[^:]+://[^:/@]*:([^@]*)@", url)
-    if found and found[1]:
-        for secret in {found[1], unquote(found[1]), quote(unquote(found[1]), safe="")}:
-            text = text.replace(secret, "***")
+    """The text with the passwords of a storage's URL blotted out, however they are written."""
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        parts = make_url(url)
+    except (ArgumentError, ValueError):  # no URL at all: whatever looks like a password
+        return re.sub(r"(://[^:/]*):.*@", r"\1:***@", text)
+    hidden = [parts.password, *(v for k, v in parts.query.items() if "password" in k)]
+    secrets = {piece for found in hidden if found for piece in ([found] if isinstance(found, str) else found)}
+    for secret in sorted(secrets, key=len, reverse=True):
+        for written in {secret, quote(secret, safe=""), quote(secret), quote_plus(secret)}:
+            text = text.replace(written, "***")
     return text

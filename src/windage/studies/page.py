@@ -7,6 +7,7 @@ when something was told, by whomever.
 
 from __future__ import annotations
 
+import json
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
@@ -18,10 +19,11 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 from optuna.exceptions import ExperimentalWarning
 from optuna.trial import FrozenTrial, Trial, TrialState
 
-from windage.errors import NotEnoughDataError, WindageError, missing_extra
-from windage.studies import pictures, records
+from windage.errors import InputError, NotEnoughDataError, TrialError, WindageError, missing_extra
+from windage.studies import pictures, reading, records
 from windage.studies.book import Book
 from windage.studies.file import StudyFile
+from windage.studies.storage import storage_faults
 
 if TYPE_CHECKING:
     from windage.recommendation import Recommendation
@@ -85,8 +87,8 @@ class Clerk:
     say: Words = lambda _: None
     _seen: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     """The entries at the last look, by trial."""
-    _done: dict[int, Mapping[str, Any]] = field(default_factory=dict)
-    """Entries that were taken or refused: looked at again when they change."""
+    _compared: set[int] = field(default_factory=set)
+    """Trials that were told, and looked at once more."""
 
     def look(self) -> int:
         """Take what is complete and as it was at the last look; how many results were told.
@@ -94,32 +96,42 @@ class Clerk:
         The page writes one entry after the other: what changes at this moment may be half of a correction.
         """
         told, waiting = 0, 0
-        for trial in self.book.trials(TrialState.RUNNING, TrialState.COMPLETE):
-            entries = typed(self.book.file, trial)
-            running = trial.state == TrialState.RUNNING
-            if entries is not None and self._is_new(trial.number, entries):
-                taken = self._take(trial, entries) if running else self._compare(trial, entries)
+        with storage_faults(self.book.file):
+            for trial in self.book.trials(TrialState.RUNNING, TrialState.COMPLETE):
+                taken = self._look_at(trial)
                 told += taken
-                running = running and not taken
-            waiting += running and not records.has_lapsed(trial)
+                waiting += trial.state == TrialState.RUNNING and not taken and self.book.counts(trial)
         if self.keep_asking and not waiting:
             asked = self.book.ask()
             self.say(f"decision {asked.number} waits: {_words(self.book.file.show(asked.decision))}")
         return told
 
-    def _is_new(self, number: int, entries: Mapping[str, Any]) -> bool:
-        settled = self._seen.get(number) == entries
-        self._seen[number] = entries
-        if not settled or self._done.get(number) == entries:
+    def _look_at(self, trial: FrozenTrial) -> bool:
+        """Whether its result was told now."""
+        entries = typed(self.book.file, trial)
+        if entries is None or trial.number in self._compared:
             return False
-        self._done[number] = entries
-        return True
+        settled = self._seen.get(trial.number) == entries
+        self._seen[trial.number] = entries
+        if not settled:
+            return False
+        if trial.state == TrialState.COMPLETE:
+            self._compared.add(trial.number)
+            self._compare(trial, entries)
+            return False
+        return self._take(trial, entries)
 
     def _take(self, trial: FrozenTrial, entries: Mapping[str, Any]) -> bool:
         met = {name: entries[name] for name in self.book.file.contexts}
         try:
             entry = self.book.tell(trial.number, met, entries["value"])
-        except WindageError as error:
+        except TrialError:
+            if reading.trial(self.book.study, trial.number).state != TrialState.RUNNING:  # type: ignore[union-attr]
+                return False  # another was first: the next look compares
+            raise
+        except InputError as error:
+            # the value waits for the correction; else half of it could be told, with the old value
+            self.book.study._storage.set_trial_user_attr(trial._trial_id, "value", None)
             note(self.book, trial, f"not taken: {error} Correct it in the form, and submit again.")
             self.say(f"decision {trial.number} not taken: {error}")
             return False
@@ -128,19 +140,18 @@ class Clerk:
         self.say(f"decision {trial.number} told: {_words(shown)}")
         return True
 
-    def _compare(self, trial: FrozenTrial, entries: Mapping[str, Any]) -> bool:
+    def _compare(self, trial: FrozenTrial, entries: Mapping[str, Any]) -> None:
         """Someone else was first, and told something else: say that the entries do not count."""
         file = self.book.file
-        told = {**(trial.user_attrs.get(records.CONTEXT) or {}), "value": trial.value}
+        told = {**records.context_of(trial), "value": trial.value}
         try:
             met = file.check_context({name: entries[name] for name in file.contexts})
             same = {**met, "value": file.check_value(entries["value"])} == told
         except WindageError:
             same = False
         if not same:
-            words = _words({n: file.quantities[n].show(v) for n, v in told.items() if n in file.quantities})
+            words = _words(file.show(told))
             note(self.book, trial, f"this was told before: {words}. What was typed here does not count.")
-        return False
 
 
 def _words(shown: Mapping[str, str]) -> str:
@@ -170,14 +181,17 @@ class Painter:
 
     def look(self, stop: Callable[[], bool] = lambda: False) -> bool:
         """Draw if something was told since the last time; whether that was so."""
-        sampler = self.book.sampler()
+        with storage_faults(self.book.file):
+            return self._look(stop)
+
+    def _look(self, stop: Callable[[], bool]) -> bool:
+        sampler, told = self.book.sampler(), len(self.book.trials(TrialState.COMPLETE))
         try:
             axes, known = sampler.everything(self.book.study)
         except NotEnoughDataError:
             return False
         if not known.observations or known.observations == self._drawn:
             return False
-        self._drawn = known.observations
         file = self.book.file
         optimizer = sampler.optimizer(axes, file.direction, known, known.count)
         engine = pictures.Engine(file, axes, optimizer)
@@ -185,10 +199,11 @@ class Painter:
         self._write(best, len(known.observations))
         self._save(pictures.overview(engine, best))
         for left in self.history.missing(sampler, file, axes, known):
-            if stop():
-                break
             if left % REDRAW_EVERY == 0:
                 self._save(pictures.history(file, self.history.points(known)))
+            if stop() or len(self.book.trials(TrialState.COMPLETE)) != told:
+                return True  # what is new comes first; the history goes on after it
+        self._drawn = known.observations
         return True
 
     def _write(self, best: Recommendation, count: int) -> None:
@@ -232,15 +247,22 @@ Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
 def _at_home(application: Application) -> Application:
-    """Refuse requests that other web pages make this machine's browser send here."""
+    """Refuse what other web pages make this machine's browser send here, and what parts file and study."""
 
     def guarded(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
         host = str(environ.get("HTTP_HOST", "")).rsplit(":", 1)[0]
         origin = environ.get("HTTP_ORIGIN")
+        words = ""
         if host not in (HOST, "localhost") or origin not in (None, f"http://{environ['HTTP_HOST']}"):
-            start("403 Forbidden", [("Content-Type", "text/plain")])
-            return [b"This page answers to its own machine only.\n"]
-        return application(environ, start)
+            words = "This page answers to its own machine only."
+        elif environ["REQUEST_METHOD"] == "DELETE" or str(environ["PATH_INFO"]).rstrip("/").endswith(
+            "/rename"
+        ):
+            words = "The study belongs to its file: it is renamed and deleted there, not here."
+        if not words:
+            return application(environ, start)
+        start("403 Forbidden", [("Content-Type", "application/json")])
+        return [json.dumps({"reason": words}).encode()]
 
     return guarded
 
@@ -270,7 +292,8 @@ class Page:
 
     def serve(self) -> None:
         """Serve until ``close``."""
-        register_form(self.book)
+        with storage_faults(self.book.file):
+            register_form(self.book)
         self._threads = [
             threading.Thread(target=self._again, args=(look,), daemon=True) for look in self._work
         ]
@@ -295,8 +318,9 @@ class Page:
             try:
                 look()
                 last = ""
-            except WindageError as error:
-                if str(error) != last:
-                    self._say(f"{error} Trying again.")
-                last = str(error)
+            except Exception as error:  # whatever it is: the page goes on, and so does this
+                words = str(error) if isinstance(error, WindageError) else f"{type(error).__name__}: {error}"
+                if words != last:
+                    self._say(f"{words} Trying again.")
+                last = words
             self._stop.wait(LOOK_EVERY)

@@ -20,8 +20,9 @@ from optuna.distributions import BaseDistribution, json_to_distribution
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
-_FINISHED: WeakKeyDictionary[RDBStorage, dict[int, FrozenTrial]] = WeakKeyDictionary()
-"""Of each storage, the finished trials that were read, by their ids: they never change."""
+_FINISHED: WeakKeyDictionary[RDBStorage, dict[tuple[Any, ...], FrozenTrial]] = WeakKeyDictionary()
+"""Of each storage, the finished trials that were read, by their heads: they never change, but the ids of a
+deleted study are given again."""
 FEW = 500
 """So many ids may stand in one query."""
 
@@ -34,9 +35,10 @@ def trials(study: Study, states: Collection[TrialState] | None = None) -> list[F
     finished = _FINISHED.setdefault(backend, {})
     with backend.engine.connect() as connection:
         heads = _heads(connection, study._study_id, states)
-        new = _read(connection, study._study_id, [head for head in heads if head[0] not in finished])
-    finished.update((key, t) for key, t in new.items() if t.state.is_finished())
-    return [new[head[0]] if head[0] in new else finished[head[0]] for head in heads]
+        new = _read(connection, study._study_id, [head for head in heads if tuple(head) not in finished])
+    keys = {head[0]: tuple(head) for head in heads}
+    finished.update((keys[i], t) for i, t in new.items() if t.state.is_finished())
+    return [new[head[0]] if head[0] in new else finished[tuple(head)] for head in heads]
 
 
 def trial(study: Study, number: int) -> FrozenTrial | None:

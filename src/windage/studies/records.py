@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -46,21 +47,38 @@ def renew(storage: BaseStorage, trial_id: int, lease: float) -> None:
 
 
 def published(trial: FrozenTrial) -> dict[str, Any]:
-    """The parameters of a running trial: those suggested, and those that it will be."""
+    """The parameters of a trial: those suggested, and those that it was to have when its ask was cut off."""
     record = trial.system_attrs.get(DECISION)
     return {**record["params"], **trial.params} if record else dict(trial.params)
 
 
-def lapses(trial: FrozenTrial) -> float | None:
-    """When a running trial stops to count as pending, in seconds of the epoch; None: never."""
+def lapses(trial: FrozenTrial, lease: float | None = None) -> float | None:
+    """When a running trial stops to count as pending, in seconds of the epoch; None: never.
+
+    ``lease`` is that of trials that have none of their own: their ask was cut off, or was not windage's.
+    """
     renewed = trial.system_attrs.get(UNTIL)
     if renewed is not None:
         return float(renewed)
     record = trial.system_attrs.get(DECISION)
-    return None if record is None else record["until"]
+    if record is not None:
+        until: float | None = record["until"]
+        return until
+    if lease is None or trial.datetime_start is None:
+        return None
+    return trial.datetime_start.timestamp() + lease
 
 
-def has_lapsed(trial: FrozenTrial) -> bool:
+def has_lapsed(trial: FrozenTrial, lease: float | None = None) -> bool:
     """Whether the trial was asked for so long ago that it no longer counts as pending."""
-    until = lapses(trial)
+    until = lapses(trial, lease)
     return until is not None and until < time.time()
+
+
+def context_of(trial: FrozenTrial) -> dict[str, float]:
+    """The contexts told, as far as they are numbers; whoever wrote them."""
+    told = trial.user_attrs.get(CONTEXT)
+    if not isinstance(told, Mapping):
+        return {}
+    numbers = {k: v for k, v in told.items() if isinstance(v, int | float) and not isinstance(v, bool)}
+    return {name: float(value) for name, value in numbers.items() if math.isfinite(value)}

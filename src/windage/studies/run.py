@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
-from windage.errors import ConfigurationError, InputError, WindageError
+from windage.errors import ConfigurationError, InputError, TrialError, WindageError
 from windage.studies.book import Asked, Book
 from windage.studies.storage import StorageError
 
@@ -57,9 +57,12 @@ class Program:
         """A ConfigurationError where the command asks for what is no decision."""
         try:
             parts = shlex.split(self.command)
-            fields = {
-                name for part in parts for _, name, _, _ in string.Formatter().parse(part) if name is not None
-            }
+            found = [
+                field for part in parts for field in string.Formatter().parse(part) if field[1] is not None
+            ]
+            fields = {str(name) for _, name, _, _ in found}
+            if any(spec or conversion for _, _, spec, conversion in found):
+                raise ValueError("a name in braces stands alone, without ':' or '!'")
         except ValueError as error:
             raise ConfigurationError(f"--command {self.command!r} cannot be read: {error}") from error
         if not parts:
@@ -100,6 +103,8 @@ class Program:
         except OSError as error:
             return Outcome(error=f"{words[0]} cannot be run: {error.strerror or error}")
         self.running.add(process)
+        if self.stopped:  # between the last look and now
+            end(process)
         try:
             out, err = process.communicate(timeout=self.limit)
         except subprocess.TimeoutExpired:
@@ -186,13 +191,15 @@ def run(
                 if time.monotonic() - renewed > RENEW_EVERY:
                     renewed = time.monotonic()
                     for one in going.values():
-                        patiently(partial(book.renew, one.number, LEASE))
+                        with contextlib.suppress(TrialError):  # told by another: its program goes on
+                            patiently(partial(book.renew, one.number, LEASE))
         except BaseException:
             program.stop()
             wait(going)
             for future, one in going.items():
                 outcome = Outcome(error="interrupted") if future.cancelled() else future.result()
-                _settle(book, one, outcome, tally)
+                with contextlib.suppress(WindageError):  # the others are still to be settled
+                    _settle(book, one, outcome, tally)
             raise
     return tally
 
@@ -200,18 +207,34 @@ def run(
 def _settle(book: Book, asked: Asked, outcome: Outcome, tally: Tally) -> None:
     """Tell what a program said; what is no result fails with the reason."""
     error = outcome.error
-    if not error:
-        try:
-            entry = patiently(lambda: book.tell(asked.number, outcome.context, outcome.value))
-        except InputError as fault:
-            error = str(fault)
-        else:
+    try:
+        if not error:
+            try:
+                entry = patiently(lambda: book.tell(asked.number, outcome.context, outcome.value))
+            except InputError as fault:
+                error = str(fault)
+            else:
+                tally.told += 1
+                tally.last = f"decision {asked.number}: {book.file.quantities['value'].show(entry.value)}"
+                return
+        patiently(lambda: book.fail(asked.number, error))
+    except TrialError as fault:  # another was first; or it was told, and the answer got lost with the storage
+        if _is_told(book, asked.number, outcome):
             tally.told += 1
-            tally.last = f"decision {asked.number}: {book.file.quantities['value'].show(entry.value)}"
+            tally.last = f"decision {asked.number} is told"
             return
-    patiently(lambda: book.fail(asked.number, error))
+        error = str(fault)
     tally.failed += 1
     tally.last = f"decision {asked.number} failed: {error.splitlines()[0]}"
+
+
+def _is_told(book: Book, number: int, outcome: Outcome) -> bool:
+    """Whether just this stands in the study."""
+    found = patiently(lambda: [entry for entry in book.entries() if entry.number == number])
+    with contextlib.suppress(InputError):
+        told = (book.file.check_context(outcome.context), book.file.check_value(outcome.value))
+        return [(entry.context, entry.value) for entry in found] == [told]
+    return False
 
 
 def patiently(act: Callable[[], T], patience: float = PATIENCE) -> T:

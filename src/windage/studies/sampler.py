@@ -10,6 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from optuna import Study
@@ -142,17 +143,17 @@ class ContextSampler(BaseSampler):
         """What trials say about a search space."""
         contexts = ContextSpace.of(self._contexts, DecisionSpace.of(axes.decisions))
         found = Known([], [], fits, [], max((t.number for t in trials), default=-1) + 1)
-        for trial in trials:
+        for trial in sorted(trials, key=_when_told):
             if trial.state == TrialState.RUNNING:
                 params = records.published(trial)
-                if axes.holds(params) and not records.has_lapsed(trial):
+                if axes.holds(params) and not records.has_lapsed(trial, self._lease):
                     found.pending.append({"number": trial.number, "decision": axes.to_windage(params)})
-            elif trial.state == TrialState.COMPLETE and axes.holds(trial.params):
-                row, why = _row(trial, axes, contexts)
-                if row is None:
-                    found.left_out.append(why)
-                else:
+            elif trial.state == TrialState.COMPLETE:
+                row, why = _row(trial, axes, contexts, self._search_space is not None)
+                if row is not None:
                     found.observations.append(row)
+                elif why:
+                    found.left_out.append(why)
         return found
 
     def everything(self, study: Study) -> tuple[Axes, Known]:
@@ -204,6 +205,10 @@ class ContextSampler(BaseSampler):
             warnings.warn(f"{left_out[0]}{more}", WindageWarning, stacklevel=2)
 
 
+def _when_told(trial: FrozenTrial) -> tuple[datetime, int]:
+    return trial.datetime_complete or datetime.max, trial.number
+
+
 def _last_fits(study: Study) -> dict[str, Any]:
     found = study._storage.get_study_system_attrs(study._study_id).get(records.FIT)
     return found if isinstance(found, dict) else {}
@@ -216,8 +221,14 @@ def direction_of(study: Study) -> str:
     return "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
 
 
-def _row(trial: FrozenTrial, axes: Axes, contexts: ContextSpace) -> tuple[dict[str, Any] | None, str]:
-    """A finished trial as an observation, or why it is none."""
+def _row(
+    trial: FrozenTrial, axes: Axes, contexts: ContextSpace, fixed: bool
+) -> tuple[dict[str, Any] | None, str]:
+    """A finished trial as an observation, or why it is none; nothing where the search space may change."""
+    params = records.published(trial)
+    if not axes.holds(params):
+        why = f"trial {trial.number} is left out: it is no decision of this search space: {params}."
+        return None, why if fixed else ""
     context = trial.user_attrs.get(records.CONTEXT)
     names = ", ".join(f"{name}=..." for name in contexts.names)
     if context is None and contexts.names:
@@ -234,7 +245,7 @@ def _row(trial: FrozenTrial, axes: Axes, contexts: ContextSpace) -> tuple[dict[s
         checked = contexts.check(context if contexts.names else None)
     except WindageError as error:
         return None, f"trial {trial.number} is left out: {error}"
-    decision: dict[str, Value] = axes.to_windage(trial.params)
+    decision: dict[str, Value] = axes.to_windage(params)
     return {"decision": decision, "context": dict(checked), "value": value}, ""
 
 

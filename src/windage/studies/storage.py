@@ -10,7 +10,7 @@ from typing import Any
 import optuna
 from optuna.exceptions import StorageInternalError
 
-from windage.errors import WindageError, missing_extra
+from windage.errors import ConfigurationError, WindageError, missing_extra
 from windage.studies.file import StudyFile, without_password
 
 TABLES_TRIED = 6
@@ -31,6 +31,7 @@ def connect(url: str) -> Any:
     from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
     _check_tables_plainly()
+    _check_url(url)
     for attempt in range(TABLES_TRIED):
         try:
             # a connection that died while we slept is noticed and made anew
@@ -42,6 +43,21 @@ def connect(url: str) -> Any:
                 raise
             time.sleep(0.3 * (attempt + 1))
     raise AssertionError("unreachable")
+
+
+def _check_url(url: str) -> None:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+    try:
+        make_url(url).get_dialect().import_dbapi()
+    except (ArgumentError, NoSuchModuleError, ValueError) as error:
+        raise ConfigurationError(
+            f"the storage {without_password(url, url)!r} cannot be read as a URL: "
+            f"{without_password(str(error), url)}"
+        ) from None
+    except ImportError as error:
+        raise ConfigurationError(f"the storage needs a driver that is not installed: {error}") from None
 
 
 def _check_tables_plainly() -> None:
@@ -98,7 +114,7 @@ def storage_faults(file: StudyFile) -> Iterator[None]:
         words = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]
         text = without_password(f"{words[0]} ({file.storage})", file.storage)
         raise StorageError(f"the study's storage failed: {text}") from None
-    except ValueError as error:
-        if "password" in str(error) or file.storage in str(error):
-            raise StorageError(without_password(str(error), file.storage)) from None
-        raise
+    except KeyError as error:
+        if "Record does not exist" not in str(error):
+            raise
+        raise StorageError(f"the study {file.name!r} is no longer in its storage.") from None

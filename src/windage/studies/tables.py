@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import json
+from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC
 from pathlib import Path
 from typing import Any
@@ -13,19 +16,21 @@ from optuna.trial import FrozenTrial, TrialState
 from windage.errors import InputError, WindageError
 from windage.studies import records
 from windage.studies.book import Book
+from windage.studies.file import pointed
 
 
 def read_csv(book: Book, path: Path) -> tuple[list[FrozenTrial], int]:
     """The rows of a table, all right or an InputError that lists the bad ones; and how many are known.
 
-    Rows of the same file that came in before (a command that was cut off) are not taken twice.
+    A row that a file of this name brought before (the table has grown, or a command was cut off) is not taken
+    twice; nor is one that this study's own export wrote.
     """
     try:
-        data = path.read_bytes()
-        text = data.decode("utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path} cannot be read as a table: {error}") from error
-    reader = csv.DictReader(text.splitlines(), dialect=_dialect(text))
+    dialect = _dialect(text)
+    reader = csv.DictReader(text.splitlines(), dialect=dialect)
     columns = (*book.file.space, *book.file.contexts, "value")
     head = [name.strip() for name in reader.fieldnames or ()]
     reader.fieldnames = head
@@ -34,27 +39,48 @@ def read_csv(book: Book, path: Path) -> tuple[list[FrozenTrial], int]:
         raise InputError(
             f"{path} has no column {missing[0]!r}: its first line must name {', '.join(columns)}."
         )
-    digest = hashlib.sha256(data).hexdigest()[:16]
-    known = {t.user_attrs.get(records.ROW) for t in book.trials(TrialState.COMPLETE)}
+    finished = {t.number: t for t in book.trials(TrialState.COMPLETE)}
+    known = {t.user_attrs.get(records.ROW) for t in finished.values()}
+    times: Counter[str] = Counter()
     found, faults, there = [], [], 0
     for row in reader:
         line = reader.line_num
         if not any(value for value in row.values() if isinstance(value, str)):
             continue
-        if f"{digest}:{line}" in known:
-            there += 1
-            continue
         entries = {name: str(row.get(name) or "").strip() for name in columns}
+        if dialect.delimiter == ";":  # as spreadsheets write where the comma is the decimal sign
+            entries = {name: pointed(text) or text for name, text in entries.items()}
+        times[json.dumps(entries)] += 1
+        content = f"{path.name} {json.dumps(entries)} {times[json.dumps(entries)]}"
+        name = hashlib.sha256(content.encode()).hexdigest()[:32]
         decision = {name: entries[name] for name in book.file.space}
         context = {name: entries[name] for name in book.file.contexts}
         try:
-            found.append(book.checked(decision, context, entries["value"], f"{digest}:{line}"))
+            trial = book.checked(decision, context, entries["value"], name)
         except WindageError as error:
             faults.append(f"line {line}: {error}")
+            continue
+        if name in known or _exported(row, trial, finished):
+            there += 1
+        else:
+            found.append(trial)
     if faults:
         shown = "\n  ".join(faults[:20] + ([f"and {len(faults) - 20} more"] if len(faults) > 20 else []))
         raise InputError(f"nothing was taken from {path}, because of\n  {shown}")
     return found, there
+
+
+def _exported(row: Mapping[str, Any], trial: FrozenTrial, finished: Mapping[int, FrozenTrial]) -> bool:
+    """Whether the row is one that this study wrote: it has the number of a decision, and says the same."""
+    number = str(row.get("number") or "").strip()
+    if not number.isdigit() or "told" not in row:
+        return False
+    there = finished.get(int(number))
+    return there is not None and (there.params, records.context_of(there), there.value) == (
+        trial.params,
+        records.context_of(trial),
+        trial.value,
+    )
 
 
 def _dialect(text: str) -> type[csv.Dialect]:

@@ -1,0 +1,30 @@
+"""What ``windage init`` writes."""
+
+TEMPLATE = """# A windage study. Change what stands here, then:
+#   windage ask {file}                                             what to do next, with its number
+#   windage tell {file} 0 --value 12.5 --context demand=8          what happened
+#   windage recommend {file}                                       what is best, as far as is known
+
+direction = "maximize"      # or "minimize": is a larger value better, or a smaller one?
+method = "sbo-kde"          # best on average; "drbo-kde" allows for conditions that change (windage methods)
+storage = "sqlite:///{stem}.db"   # a file beside this one. For many machines: "postgresql+psycopg://user@host/database"
+lease_days = 7              # a decision asked for and not told counts as under way for so long
+
+[value]
+unit = "EUR"
+description = "profit of the day"
+
+# What you decide. A number needs low and high. Others: integer = true, step = 0.5, log = true,
+# or choices = ["red", "blue"] in place of numbers.
+[decisions.stock]
+low = 0
+high = 40
+unit = "kg"
+description = "what is bought in the morning"
+
+# What you meet, and see only afterwards. Leave out low or high where there is no bound.
+[contexts.demand]
+low = 0
+unit = "kg"
+description = "what customers want"
+"""
