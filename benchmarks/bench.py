@@ -34,6 +34,7 @@ from rich.table import Table
 
 import windage
 from windage.bench import plain, problems, study
+from windage.bench.configuration import PAPER_METHODS
 from windage.bench.plain import hyperparameters
 from windage.bench.run import made_by
 from windage.maximize import maximize
@@ -63,7 +64,7 @@ def saved_study(dc: int, observations: int, method: str, seed: int) -> dict[str,
 def fast_ask(saved: dict[str, Any], method: str) -> dict[str, float]:
     """Seconds of windage's fit, of the rest of the ask, and of both."""
     optimizer = windage.Optimizer.from_dict(saved)
-    fit, _ = timed(lambda: optimizer._model(METHODS[method].uses_context, keep=True))
+    fit, _ = timed(lambda: optimizer._models(METHODS[method].uses_context, keep=True))
     rest, _ = timed(optimizer.ask)
     return {"fit": fit, "maximise": rest, "ask": fit + rest}
 
@@ -83,7 +84,10 @@ def compare(
     fits = [timed(lambda: plain.fit(data.x, data.c, data.y)) for _ in range(repeats)]
     fit, model = statistics.median(seconds for seconds, _ in fits), fits[0][1]
     target = LogPosterior(data)
-    hypers = (optimizer._model(METHODS[method].uses_context).hyperparameters, hyperparameters(data, model))
+    hypers = (
+        optimizer._models(METHODS[method].uses_context)[0].hyperparameters,
+        hyperparameters(data, model),
+    )
     heights = [target(target.theta(hyper))[0] for hyper in hypers]
     same = plain.mirrored(data, model)
     situation = Situation(same, evidence.law_contexts, evidence.kde, settings, seed)
@@ -199,7 +203,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="+", default=PAPER_METHODS, choices=PAPER_METHODS)
     parser.add_argument("--observations", nargs="+", type=int, default=[20, 100, 300])
     parser.add_argument("--contexts", nargs="+", type=int, default=[1, 2, 4], choices=list(PROBLEMS))
     parser.add_argument(

@@ -118,3 +118,11 @@ def fitted(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: floa
     """A GP fitted to ``random_training``."""
     data = random_training(t, dx, dc, seed, kernel, noise)
     return ProductGP(data, fit(data))
+
+
+def value_and_slope(acquisition, x):
+    """Values and gradients of any differentiable acquisition function at x (B × Dx), by autograd."""
+    with torch.enable_grad():
+        x = x.detach().clone().requires_grad_(True)
+        value = acquisition(x[:, None])
+        return value.detach(), torch.autograd.grad(value.sum(), x)[0]

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 import windage.bench
 from windage import cli
 from windage.bench import (
-    configuration,
     context_density,
     figures,
     plain,
@@ -26,6 +25,7 @@ from windage.bench import (
     study,
     tables,
 )
+from windage.bench.configuration import PAPER_METHODS
 from windage.methods import METHODS, Settings, Situation
 
 pytestmark = pytest.mark.xdist_group("results")
@@ -46,8 +46,8 @@ def test_the_smoke_suite_has_all_methods_on_all_problems(smoke):
     out = smoke
     table = windage.bench.load(out)
     assert set(table["problem"]) == set(problems.PROBLEMS)
-    assert set(table["method"]) == set(METHODS)
-    assert len(table) == len(problems.PROBLEMS) * len(METHODS) * 5
+    assert set(table["method"]) == set(PAPER_METHODS)
+    assert len(table) == len(problems.PROBLEMS) * len(PAPER_METHODS) * 5
     assert np.isfinite(table[["value", "expected", "regret"]].to_numpy()).all()
     assert (table["regret"] >= -1e-9).all()
     assert list(dict.fromkeys(table["problem"])) == list(problems.PROBLEMS)
@@ -58,13 +58,13 @@ def test_tables_and_figures_of_the_smoke_suite(smoke):
     shown = CliRunner().invoke(cli.app, ["bench", "tables", str(out)])
     assert shown.exit_code == 0, shown.exception
     records = json.loads(CliRunner().invoke(cli.app, ["bench", "tables", str(out), "--json"]).stdout)
-    assert len(records["regret"]) == len(METHODS) * len(problems.PROBLEMS)
+    assert len(records["regret"]) == len(PAPER_METHODS) * len(problems.PROBLEMS)
     for name in ("regret", "reward", "seconds"):
         text = (out / "tables" / f"{name}.md").read_text()
-        assert all(method in text for method in METHODS)
+        assert all(method in text for method in PAPER_METHODS)
         assert all(f"| {problem} |" in text for problem in problems.PROBLEMS)
         rows = list(csv.DictReader(io.StringIO((out / "tables" / f"{name}.csv").read_text())))
-        assert len(rows) == len(METHODS) * len(problems.PROBLEMS)
+        assert len(rows) == len(PAPER_METHODS) * len(problems.PROBLEMS)
         latex = (out / "tables" / f"{name}.tex").read_text()
         assert latex.count(r"\\") == len(problems.PROBLEMS) + 1
     drawn = CliRunner().invoke(cli.app, ["bench", "figures", str(out)])
@@ -137,7 +137,7 @@ def test_figures_take_what_they_are_given(tmp_path):
 def test_lines_can_be_told_apart_in_grey():
     looks = [figures.style(m, list(METHODS)) for m in METHODS]
     assert len({str(look.dashes) + look.mark for look in looks}) == len(METHODS)
-    assert set(figures.STYLES) == set(configuration.PAPER_METHODS)
+    assert set(figures.STYLES) == set(PAPER_METHODS)
 
 
 def test_table_2_is_the_papers():
@@ -181,7 +181,7 @@ def test_proposition_1_is_shown(tmp_path):
     assert (tmp_path / "new" / "saa.png").read_bytes().startswith(PNG)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", PAPER_METHODS)
 def test_the_plain_way_computes_the_same(method):
     """Each plain acquisition agrees with windage's, so the times compare like with like."""
     optimizer = study.play(problems.get("ackley"), method, 14)

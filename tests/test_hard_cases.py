@@ -306,9 +306,9 @@ def test_a_changed_decision_is_named_as_such():
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda d: d["fits"]["joint"].update(x=[0.1]),
-        lambda d: d["fits"]["joint"].update(noise=0.0),
-        lambda d: d["fits"]["joint"].update(noise=math.nan),
+        lambda d: d["fits"]["joint rbf"].update(x=[0.1]),
+        lambda d: d["fits"]["joint rbf"].update(noise=0.0),
+        lambda d: d["fits"]["joint rbf"].update(noise=math.nan),
         lambda d: d.update(asked=0),
         lambda d: d["pending"].append(d["pending"][0]),
         lambda d: d.update(seed=None),
@@ -346,7 +346,7 @@ def test_functionals_take_single_precision_values():
 
 def test_a_pending_best_leaves_the_next_best_and_not_a_far_top():
     """Two hills, one much lower: with the top pending, its neighbourhood is still the best place."""
-    from windage.acquisition import value_and_slope
+    from reference import value_and_slope
     from windage.maximize import maximize
     from windage.space import Block
 

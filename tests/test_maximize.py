@@ -10,12 +10,11 @@ from botorch.optim import optimize_acqf
 import reference
 from windage.acquisition import (
     Expectation,
-    ExpectedMean,
+    ExpectedBound,
     Minimax,
     Mmd,
     TotalVariation,
     WorstCase,
-    value_and_slope,
 )
 from windage.ascent import ascend
 from windage.density import Nodes, grid, sobol
@@ -42,7 +41,7 @@ class Bowl:
         return self
 
     def value_and_slope(self, x):
-        return value_and_slope(self, x)
+        return reference.value_and_slope(self, x)
 
 
 def climb(function, starts, smooth=True):
@@ -112,7 +111,7 @@ def test_a_jump_is_searched_without_slopes():
             return self
 
         def value_and_slope(self, x):
-            return value_and_slope(self, x)
+            return reference.value_and_slope(self, x)
 
     found = maximize(Cliff(), REALS[:2], 256, 10, 0)
     assert found.value > 1 - 5e-4
@@ -140,7 +139,7 @@ def lambda_acquisition(function):
             return self
 
         def value_and_slope(self, x):
-            return value_and_slope(self, x)
+            return reference.value_and_slope(self, x)
 
     return Wrapped()
 
@@ -158,7 +157,11 @@ def _acquisitions():
     yield TotalVariation(model, nodes, 0.3, sobol(128, 1, 1))
     yield Mmd(model, grid(c, 30), 0.4)
     yield Minimax(model, grid(c, 100), 0.4)
-    yield ExpectedMean(model, nodes)
+    yield ExpectedBound([model], nodes, 0.0)
+    others = [
+        reference.fitted(40, 2, 1, seed=2, kernel=k) for k in ("matern", "matern-3/2", "rational-quadratic")
+    ]
+    yield ExpectedBound([model, *others], nodes, 1.5)
 
 
 @pytest.mark.parametrize("acquisition", acquisitions(), ids=lambda a: type(a).__name__)

@@ -27,7 +27,15 @@ def luckiest(taken: list[dict], seed: int) -> dict:
 
 
 def test_the_table_is_complete():
-    assert list(TABLE) == METHODS
+    assert list(TABLE) == [*METHODS, "random"]
+
+
+def test_random_decisions_learn_nothing_and_differ():
+    first, second = run(optimizer("random"), 12), run(optimizer("random", samples=64), 12)
+    assert first == second
+    assert len({d["x"] for d in first}) == 12
+    assert 0.2 < np.mean([d["x"] for d in first]) < 0.8
+    assert optimizer("random").ask().decision != optimizer("random", seed=2).ask().decision
 
 
 @pytest.mark.parametrize("method", METHODS)

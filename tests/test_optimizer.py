@@ -145,7 +145,7 @@ def test_a_study_restored_at_every_step_asks_the_same_to_the_last_bit():
         broken.tell(same, context=context, value=value)
         steady.recommend()  # looking changes nothing
         broken = Optimizer.from_dict(json.loads(json.dumps(broken.to_dict())))
-        fitted.append(broken.to_dict()["fits"]["joint"]["count"])
+        fitted.append(broken.to_dict()["fits"]["joint rbf"]["count"])
     assert 1 < len(set(fitted)) < 12  # some fits were kept
 
 
@@ -230,7 +230,7 @@ def test_every_error_is_a_windage_error():
         lambda d: {**d, "observations": [{"decision": {}, "context": {}, "value": 1}]},
         lambda d: {**d, "observations": 5},
         lambda d: {**d, "pending": [{"number": 0}]},
-        lambda d: {**d, "fits": {"joint": {}}},
+        lambda d: {**d, "fits": {"joint rbf": {}}},
         lambda d: {**d, "asked": "x"},
         lambda d: {**d, "decisions": [{"name": "x", "kind": "complex"}]},
     ],

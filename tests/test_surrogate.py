@@ -19,7 +19,7 @@ from windage.surrogate.fit import LogPosterior
 from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
 from windage.surrogate.low_rank import kernel_factor, low_rank
 
-KERNELS = ["rbf", "matern"]
+KERNELS = ["rbf", "matern", "matern-3/2", "rational-quadratic"]
 
 
 def points(count: int, dimensions: int, seed: int) -> torch.Tensor:
@@ -216,7 +216,7 @@ def test_the_fit_follows_the_evidence(kernel):
         direct = ProductGP(first(data, count), mine)
         assert torch.allclose(now.model.alpha, direct.alpha, rtol=1e-6, atol=1e-7)
         assert mine.log_posterior == pytest.approx(LogPosterior(direct.data)(theta_of(mine))[0], abs=1e-7)
-    assert 5 < len(set(counts)) < 30  # fitted now and then: the evidence moves, but not at every observation
+    assert 5 < len(set(counts)) < 36  # fitted now and then: the evidence moves, but not at every observation
 
 
 def theta_of(hyper):

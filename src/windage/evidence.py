@@ -57,8 +57,8 @@ class Evidence:
         lower, upper = torch.from_numpy(self.scale.lower), torch.from_numpy(self.scale.upper)
         return Kde.of(self.law_contexts, self.settings.bandwidth, self.settings.boundary, lower, upper)
 
-    def training(self, joint: bool) -> Training:
-        """What the GP is fitted to: on (x, c), or on x alone."""
+    def training(self, joint: bool, kernel: str = "rbf") -> Training:
+        """What a GP of this kernel is fitted to: on (x, c), or on x alone."""
         blocks = self.decisions.blocks
         contexts = self.scale.to_unit(self.seen)
         return Training(
@@ -66,5 +66,5 @@ class Evidence:
             torch.from_numpy(contexts if joint else contexts[:, :0]),
             torch.from_numpy(self.outcome.standardise(np.array(self.observations.values))),
             tuple(i for i, b in enumerate(blocks) for _ in range(b.stop - b.start)),
-            self.settings.kernel,
+            kernel,
         )

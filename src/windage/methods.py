@@ -16,13 +16,14 @@ from windage.space import plain, whole
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from windage.acquisition import BoundAcquisition
     from windage.density import Kde
+    from windage.maximize import Acquisition
     from windage.surrogate import ProductGP
 
 DETERMINISTIC = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM = "theorem"
+KERNELS = ("rbf", "matern", "matern-3/2", "rational-quadratic")
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,9 @@ class Settings:
     """Of the KDE: "rule-of-thumb", "silverman", or a width in the unit box."""
     boundary: str = "clamp"
     """At the stated bounds of a context: "clamp", "reflect" or "none"."""
-    kernel: str = "rbf"
-    """Of the GP: "rbf", or "matern" for a product of two Matérn-5/2."""
+    kernel: str | None = None
+    """Of the GP: "rbf", "matern" (a product of two Matérn-5/2), "matern-3/2" or "rational-quadratic".
+    None: the method's own, which is "rbf" for those of the paper."""
     raw_samples: int = 1024
     """Sobol points that are scored before climbing."""
     restarts: int = 50
@@ -84,7 +86,8 @@ class Settings:
             raise ConfigurationError(f"gamma is a probability and must be below 1, not {self.gamma!r}.")
         if self.radius is not None:
             _positive("radius", self.radius, zero=True)
-        _one_of("kernel", self.kernel, ("rbf", "matern"))
+        if self.kernel is not None:
+            _one_of("kernel", self.kernel, KERNELS)
         _one_of("boundary", self.boundary, ("clamp", "reflect", "none"))
         if isinstance(self.bandwidth, str):
             _one_of("bandwidth", self.bandwidth, ("rule-of-thumb", "silverman"))
@@ -124,6 +127,13 @@ class Situation:
     kde: Kde | None
     settings: Settings
     seed: int
+    others: tuple[ProductGP, ...] = ()
+    """The surrogates of the method's other kernels."""
+
+    @property
+    def models(self) -> tuple[ProductGP, ...]:
+        """All surrogates."""
+        return (self.model, *self.others)
 
     @property
     def count(self) -> int:
@@ -164,8 +174,11 @@ class Method:
     """How it sees the law of the context, in words."""
     objective: str
     """What it maximises, in words."""
-    build: Callable[[Situation], BoundAcquisition]
+    build: Callable[[Situation], Acquisition] | None
+    """None: decisions at random."""
     uses_context: bool = True
+    kernels: tuple[str, ...] = ("rbf",)
+    """Of its surrogates, unless ``Settings.kernel`` says otherwise."""
 
 
 def _kde_nodes(s: Situation) -> Any:
@@ -180,13 +193,13 @@ def _kde_nodes(s: Situation) -> Any:
     return s.kde.monte_carlo(int(samples), torch.Generator().manual_seed(s.seed))
 
 
-def _sbo_kde(s: Situation) -> BoundAcquisition:
+def _sbo_kde(s: Situation) -> Acquisition:
     from windage.acquisition import Expectation
 
     return Expectation(s.model, _kde_nodes(s), s.sqrt_beta)
 
 
-def _drbo_kde(s: Situation) -> BoundAcquisition:
+def _drbo_kde(s: Situation) -> Acquisition:
     from windage.acquisition import TotalVariation
     from windage.density import sobol
 
@@ -205,21 +218,21 @@ def _kernel_ball(s: Situation, size: int) -> tuple[Any, float]:
     return grid(s.contexts, s.settings.grid or size), radius
 
 
-def _drbo_mmd(s: Situation) -> BoundAcquisition:
+def _drbo_mmd(s: Situation) -> Acquisition:
     from windage.acquisition import Mmd
 
     nodes, radius = _kernel_ball(s, 100)
     return Mmd(s.model, nodes, radius, s.sqrt_beta)
 
 
-def _minimax(s: Situation) -> BoundAcquisition:
+def _minimax(s: Situation) -> Acquisition:
     from windage.acquisition import Minimax
 
     nodes, radius = _kernel_ball(s, 1024)
     return Minimax(s.model, nodes, radius, s.sqrt_beta)
 
 
-def _stableopt(s: Situation) -> BoundAcquisition:
+def _stableopt(s: Situation) -> Acquisition:
     from windage.acquisition import WorstCase
     from windage.density import box
 
@@ -228,7 +241,21 @@ def _stableopt(s: Situation) -> BoundAcquisition:
     return WorstCase(s.model, nodes, s.sqrt_beta)
 
 
-def _gp_ucb(s: Situation) -> BoundAcquisition:
+def _bq_kde(s: Situation) -> Acquisition:
+    from windage.acquisition import ExpectedBound
+
+    assert s.kde is not None
+    return ExpectedBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta)
+
+
+def _erbo(s: Situation) -> Acquisition:
+    from windage.acquisition import Expectation
+    from windage.density import Nodes
+
+    return Expectation(s.model, Nodes.equal(s.contexts), s.sqrt_beta)
+
+
+def _gp_ucb(s: Situation) -> Acquisition:
     import torch
 
     from windage.acquisition import Expectation
@@ -257,6 +284,15 @@ METHODS: dict[str, Method] = {
         Method(
             "gp-ucb", "none: contexts count as noise", "the upper bound itself", _gp_ucb, uses_context=False
         ),
+        Method(
+            "bq-kde",
+            "kernel density estimate",
+            "the upper bound of the mean itself",
+            _bq_kde,
+            kernels=("matern", "matern-3/2"),
+        ),
+        Method("erbo", "the contexts seen", "the mean of the upper bound", _erbo),
+        Method("random", "none", "nothing: decisions at random", None, uses_context=False),
     )
 }
 

@@ -16,7 +16,7 @@ from typing import Any, overload
 import torch
 
 from windage import recommendation, state
-from windage.acquisition import ExpectedMean
+from windage.acquisition import ExpectedBound
 from windage.data import Observations
 from windage.density import ContextDensity
 from windage.errors import (
@@ -29,7 +29,7 @@ from windage.errors import (
 from windage.evidence import Evidence
 from windage.maximize import maximize
 from windage.methods import Settings, get_method
-from windage.proposal import first_decision, next_decision, one_thread, stream
+from windage.proposal import first_decision, next_decision, one_thread, random_decision, stream
 from windage.recommendation import Prediction, Recommendation
 from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
 from windage.surrogate import Fitted, Hyperparameters, ProductGP, follow
@@ -87,8 +87,8 @@ class Optimizer:
         self._pending: dict[int, dict[str, Value]] = {}
         self._adopted: set[int] = set()  # pending trials restored from a dictionary: any copy may tell them
         self._asked = 0
-        self._fits: dict[bool, tuple[int, Hyperparameters]] = {}
-        self._models: dict[bool, Fitted] = {}
+        self._fits: dict[tuple[bool, str], tuple[int, Hyperparameters]] = {}
+        self._fitted: dict[tuple[bool, str], Fitted] = {}
         self._study = secrets.token_hex(8)
 
     def __repr__(self) -> str:
@@ -154,9 +154,11 @@ class Optimizer:
         waiting = torch.from_numpy(self._decisions.encode(list(self._pending.values())))
         if count == 0 or count + len(waiting) < self._initial:
             return first_decision(self._decisions.blocks, waiting, self._seed, index)
-        model = self._model(self._method.uses_context, keep=True)
+        if self._method.build is None:
+            return random_decision(self._decisions.blocks, self._seed, index)
+        models = self._models(self._method.uses_context, keep=True)
         numbers = list(self._pending)
-        return next_decision(self._method, model, self._evidence, waiting, numbers, self._seed, index)
+        return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
 
     def tell(
         self,
@@ -231,16 +233,16 @@ class Optimizer:
         """The decision with the best posterior mean of the expectation under the estimated density."""
         self._need_observations("a recommendation")
         with one_thread():
-            model = self._model(bool(self._contexts.names))
+            models = self._models(bool(self._contexts.names))
             nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
             best = maximize(
-                ExpectedMean(model, nodes),
+                ExpectedBound(models, nodes, 0.0),
                 self._decisions.blocks,
                 settings.raw_samples,
                 settings.restarts,
                 stream(self._seed, "recommend"),
-                extra=model.data.x,
+                extra=models[0].data.x,
             )
             decision = self._decisions.decode(best.point.numpy())
             found = self.predict([decision])[0]
@@ -261,9 +263,9 @@ class Optimizer:
         checked = [self._decisions.check(d) for d in decision]
         points = torch.from_numpy(self._decisions.encode(checked))
         with one_thread():
-            model = self._model(bool(self._contexts.names))
+            models = self._models(bool(self._contexts.names))
             evidence = self._evidence
-            return recommendation.predict(model, evidence.kde, evidence.outcome, points, checked)
+            return recommendation.predict(models, evidence.kde, evidence.outcome, points, checked)
 
     def _look(self) -> None:
         """See the observations anew."""
@@ -271,18 +273,24 @@ class Optimizer:
         seen = self._observations
         self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
 
-    def _model(self, joint: bool, keep: bool = False) -> ProductGP:
-        """The GP fitted to all observations: on (x, c), or on x alone.
+    def _models(self, joint: bool, keep: bool = False) -> list[ProductGP]:
+        """The GPs fitted to all observations, one a kernel: on (x, c), or on x alone.
 
-        Only an ask keeps its fit as the next one's start, so that looking changes nothing.
+        Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
         """
+        kernel = self._settings.kernel
+        return [
+            self._model((joint, k), keep) for k in (self._method.kernels if kernel is None else (kernel,))
+        ]
+
+    def _model(self, key: tuple[bool, str], keep: bool) -> ProductGP:
         count = len(self._observations)
-        found = self._models.get(joint)
+        found = self._fitted.get(key)
         if found is None or len(found.model.data.y) != count:
-            found = follow(self._evidence.training(joint), self._fits.get(joint), found)
-            self._models[joint] = found
+            found = follow(self._evidence.training(*key), self._fits.get(key), found)
+            self._fitted[key] = found
         if keep:
-            self._fits[joint] = (found.count, found.hyperparameters)
+            self._fits[key] = (found.count, found.hyperparameters)
         return found.model
 
     def _need_observations(self, what: str) -> None:

@@ -50,9 +50,15 @@ def first_decision(blocks: tuple[Block, ...], waiting: Tensor, seed: int, index:
     return points[int(taken.int().argmin())]  # the first that is free, or simply the first
 
 
+def random_decision(blocks: tuple[Block, ...], seed: int, index: int) -> Tensor:
+    """Any decision, whatever is known."""
+    generator = torch.Generator().manual_seed(stream(seed, "ask", index))
+    return from_uniform(torch.rand(1, len(blocks), generator=generator, dtype=torch.double), blocks)[0]
+
+
 def next_decision(
     method: Method,
-    model: ProductGP,
+    models: Sequence[ProductGP],
     evidence: Evidence,
     waiting: Tensor,
     numbers: Sequence[int],
@@ -60,13 +66,18 @@ def next_decision(
     index: int,
 ) -> Tensor:
     """The maximum of the acquisition, allowing for the pending decisions (n × d, of these numbers)."""
-    known = model.data.x[model.data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
+    assert method.build is not None
+    data = models[0].data
+    known = data.x[data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
     if len(waiting):
         law = evidence.kde if method.uses_context else None
-        model = model.extended(waiting, imagined_contexts(law, numbers, seed))
+        imagined = imagined_contexts(law, numbers, seed)
+        models = [model.extended(waiting, imagined) for model in models]
     settings = evidence.settings
     own = stream(seed, "ask", index)
-    acquisition = method.build(Situation(model, evidence.law_contexts, evidence.kde, settings, own))
+    first, *others = models
+    situation = Situation(first, evidence.law_contexts, evidence.kde, settings, own, tuple(others))
+    acquisition = method.build(situation)
     blocks = evidence.decisions.blocks
     top = maximize(acquisition, blocks, settings.raw_samples, settings.restarts, own, known, waiting)
     return top.point

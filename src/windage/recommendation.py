@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,13 +10,12 @@ import torch
 from scipy.special import stdtrit
 from torch import Tensor
 
-from windage.acquisition import ExpectedMean
 from windage.data import Observations, Outcome
 from windage.density import Kde, Nodes, sobol
 from windage.functionals import total_variation
 from windage.methods import total_variation_radius
 from windage.space import Value
-from windage.surrogate import NodePosterior, ProductGP
+from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP
 
 FEW, SOME = 5, 10
 """Below the first, nothing said about the expectation deserves trust; below the second, not much."""
@@ -50,7 +49,7 @@ def context_nodes(kde: Kde | None) -> Nodes:
 
 
 def predict(
-    model: ProductGP,
+    models: Sequence[ProductGP],
     kde: Kde | None,
     outcome: Outcome,
     points: Tensor,
@@ -62,19 +61,30 @@ def predict(
     Var_c[μ(x, c)] / (t - 1), because the law is estimated too; and both from t values, so the interval takes
     Student's quantile with t - 1 degrees of freedom.
     """
-    freedom = max(len(model.data.y) - 1, 1)
+    freedom = max(len(models[0].data.y) - 1, 1)
     with torch.no_grad():
-        mean, variance = ExpectedMean(model, context_nodes(kde)).posterior(points)
-        worst = mean
-        if kde is not None:
-            spread, worst = _context_moments(model, kde, points)
-            variance = variance + spread / freedom
+        parts = [_moments(model, kde, points, freedom) for model in models]
+    means, variances, worsts = (torch.stack(column) for column in zip(*parts, strict=True))
+    mean, worst = means.mean(0), worsts.mean(0)
+    variance = variances.mean(0) + means.var(0, correction=0)  # of the mixture of the surrogates
     reach = float(stdtrit(freedom, 0.975)) * variance.sqrt()
     columns = [outcome.restore(v.numpy()) for v in (mean, mean - reach, mean + reach, worst)]
     return [
         Prediction(decision, float(e), (float(min(a, b)), float(max(a, b))), float(w))
         for decision, e, a, b, w in zip(decisions, *columns, strict=True)
     ]
+
+
+def _moments(
+    model: ProductGP, kde: Kde | None, points: Tensor, freedom: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Mean, variance and worst case of the expectation under one surrogate, n each."""
+    nodes = context_nodes(kde)
+    mean, variance = ExpectationPosterior(model, nodes.points, nodes.weights)(points)
+    if kde is None:
+        return mean, variance, mean
+    spread, worst = _context_moments(model, kde, points)
+    return mean, variance + spread / freedom, worst
 
 
 def _context_moments(model: ProductGP, kde: Kde, points: Tensor) -> tuple[Tensor, Tensor]:

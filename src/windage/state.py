@@ -10,6 +10,7 @@ from typing import Any
 
 from windage.data import Observations
 from windage.errors import ConfigurationError, WindageError
+from windage.methods import KERNELS
 from windage.space import Categorical, Integer, Parameter, Real, whole
 from windage.surrogate import Hyperparameters
 
@@ -80,32 +81,33 @@ def pending_from_list(rows: list[dict[str, Any]], asked: int) -> dict[int, Any]:
     return pending
 
 
-def fits_to_dict(fits: Mapping[bool, tuple[int, Hyperparameters]]) -> dict[str, Any]:
-    """The last fitted hyper-parameters: of the GP on (x, c) and of that on x alone."""
+def fits_to_dict(fits: Mapping[tuple[bool, str], tuple[int, Hyperparameters]]) -> dict[str, Any]:
+    """The last fitted hyper-parameters: of the GPs on (x, c) and of those on x alone, by kernel."""
     names = {True: "joint", False: "decisions"}
     plain = {}
-    for joint, (count, hyper) in fits.items():
+    for (joint, kernel), (count, hyper) in fits.items():
         row = asdict(hyper)
         lists = {"x": list(hyper.x), "c": list(hyper.c), "curvature": list(map(list, hyper.curvature))}
-        plain[names[joint]] = {"count": count, **row, **lists}
+        plain[f"{names[joint]} {kernel}"] = {"count": count, **row, **lists}
     return plain
 
 
 def fits_from_dict(
     saved: Mapping[str, Any], dx: int, dc: int, free: int
-) -> dict[bool, tuple[int, Hyperparameters]]:
+) -> dict[tuple[bool, str], tuple[int, Hyperparameters]]:
     """The inverse of ``fits_to_dict``, for so many coordinates of x and of c; ``free`` decisions."""
     fits = {}
     for name, row in saved.items():
+        kind, _, kernel = name.partition(" ")
         numbers = {key: float(row[key]) for key in ("noise", "mean", "log_posterior")}
         x, c = (tuple(map(float, row[key])) for key in ("x", "c"))
         known = tuple(tuple(map(float, line)) for line in row.get("curvature", ()))
         hyper = Hyperparameters(x, c, numbers["noise"], numbers["mean"], numbers["log_posterior"], known)
-        right = (len(x), len(c)) == (dx, dc if name == "joint" else 0)
+        right = (len(x), len(c)) == (dx, dc if kind == "joint" else 0) and kernel in KERNELS
         right &= all(0 < s < math.inf for s in (*x, *c, hyper.noise)) and math.isfinite(hyper.mean)
         right &= all(len(line) == len(known) and all(map(math.isfinite, line)) for line in known)
         right &= len(known) in (0, free + (len(c) + 1)) and int(row["count"]) >= 1
         if not right:
             raise ConfigurationError(f"its fit {name!r} does not belong to this study.")
-        fits[name == "joint"] = (int(row["count"]), hyper)
+        fits[kind == "joint", kernel] = (int(row["count"]), hyper)
     return fits

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from windage.acquisition import BoundAcquisition
 from windage.bench import problems, study
 from windage.bench.tables import Cell, Sheet, mean_and_error
 from windage.methods import METHODS, Settings, Situation
@@ -97,7 +98,10 @@ def _plain_ask(optimizer: Optimizer, method: str) -> float:
         model = plain.fit(data.x, data.c, data.y)
         fitted = time.process_time() - start
         situation = Situation(plain.mirrored(data, model), evidence.law_contexts, evidence.kde, settings, 0)
-        fast = METHODS[method].build(situation)  # for its nodes, weights and radius
+        build = METHODS[method].build
+        assert build is not None
+        fast = build(situation)  # for its nodes, weights and radius
+        assert isinstance(fast, BoundAcquisition)
         start = time.process_time()
         slow = plain.twin(fast, model)
         plain.maximise(slow, data.x.shape[1], settings.raw_samples, settings.restarts)

@@ -7,7 +7,7 @@ h(s) = -2 dk/ds:
     ∂k/∂a_d     = -h(s) (a_d - b_d) / ℓ_d²      (the acquisition's gradient)
 
 The kernel on (x, c) is the product of one profile over the decisions and one over the contexts (Krause &
-Ong 2011). ARD-RBF factorises by itself; ARD-Matérn does not, so ``matern`` is a product of two Matérns.
+Ong 2011). ARD-RBF factorises by itself; the others do not, so ``matern`` is a product of two Matérns.
 """
 
 from __future__ import annotations
@@ -35,7 +35,25 @@ def matern52(s: Tensor) -> tuple[Tensor, Tensor]:
     return h + (5 / 3) * s * decay, (5 / 3) * h
 
 
-PROFILES: Mapping[str, Profile] = {"rbf": rbf, "matern": matern52}
+def matern32(s: Tensor) -> tuple[Tensor, Tensor]:
+    """k = (1 + √(3s)) e^{-√(3s)}, and h = 3 e^{-√(3s)}."""
+    root = (3 * s).sqrt()
+    decay = (-root).exp()
+    return (1 + root) * decay, 3 * decay
+
+
+def rational_quadratic(s: Tensor) -> tuple[Tensor, Tensor]:
+    """k = (1 + s/2)⁻¹, and h = k²: a mixture of RBFs of many lengthscales, with α = 1."""
+    k = 1 / (1 + 0.5 * s)
+    return k, k * k
+
+
+PROFILES: Mapping[str, Profile] = {
+    "rbf": rbf,
+    "matern": matern52,
+    "matern-3/2": matern32,
+    "rational-quadratic": rational_quadratic,
+}
 
 # BoTorch's own priors (Hvarfner et al. 2024), shared between the fit and the BoTorch model.
 LENGTHSCALE_SCALE = math.sqrt(3.0)

@@ -7,13 +7,15 @@ from functools import cached_property
 import torch
 from botorch.models import SingleTaskGP
 from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import Kernel, MaternKernel, RBFKernel
+from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, RQKernel
 from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
 from windage.surrogate import kernels
 from windage.surrogate.factor import Covariance, Factor
 from windage.surrogate.fit import Hyperparameters, Training
+
+SMOOTHNESS = {"matern": 2.5, "matern-3/2": 1.5}
 
 
 def _kernel(name: str, first: int, stop: int, dimensions: int) -> Kernel:
@@ -25,7 +27,11 @@ def _kernel(name: str, first: int, stop: int, dimensions: int) -> Kernel:
         "lengthscale_prior": prior,
         "lengthscale_constraint": constraint,
     }
-    return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=2.5, **options)
+    if name == "rational-quadratic":
+        kernel = RQKernel(**options)
+        kernel.alpha = torch.ones(1, dtype=torch.double)
+        return kernel
+    return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
 
 
 class ProductGP(SingleTaskGP):  # type: ignore[misc]

@@ -25,8 +25,8 @@ from windage.surrogate.model import ProductGP
 
 MANY, FEW = 1024, 64
 """Decisions that a posterior is asked for, as far as the choice of its form goes."""
-Saved = tuple[tuple[Tensor, Tensor, Tensor], forms.Form]
-"""x, the slopes h of its kernel row and the form's own inner product; and the form that made it."""
+Saved = tuple[tuple[Tensor, Tensor, Tensor], Any]
+"""x, the slopes h of its kernel row and the form's own inner product; and the form that made it, if any."""
 
 
 class _Side:
@@ -51,28 +51,11 @@ class _Side:
         return (q @ self.train - q.sum(1, keepdim=True) * (x / self.scale)) / self.scale
 
 
-class _KernelRow(torch.autograd.Function):
-    """x → kx(x, X). By hand because autograd through a Matérn's square root is NaN at a training point."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, side: _Side) -> Tensor:
-        k, h = side.forward(x)
-        ctx.side = side
-        ctx.save_for_backward(x, h)
-        return k.clone()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad_k: Tensor) -> tuple[Tensor, None]:
-        x, h = ctx.saved_tensors
-        return ctx.side.backward(x, h, grad_k), None
-
-
 class _Moments(torch.autograd.Function):
-    """``NodePosterior.moments`` and ``pull_back`` for autograd."""
+    """``moments`` and ``pull_back`` of a posterior for autograd."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, at: NodePosterior) -> tuple[Tensor, Tensor]:
+    def forward(ctx: Any, x: Tensor, at: NodePosterior | ExpectationPosterior) -> tuple[Tensor, Tensor]:
         mean, variance, saved = at.moments(x)
         ctx.at, ctx.form = at, saved[1]
         ctx.save_for_backward(*saved[0])
@@ -162,7 +145,20 @@ class ExpectationPosterior:
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """μ_F and σ_F² of the standardised outcome, B each; differentiable once in x."""
-        k = _KernelRow.apply(x, self.side) * self.z  # type: ignore[no-untyped-call]
-        mean = self.model.mean + k @ self.model.alpha
-        variance = self.v0 - torch.linalg.vecdot(k @ self.model.precision, k)
-        return mean, variance.clamp_min(0)
+        mean, variance = _Moments.apply(x, self)  # type: ignore[no-untyped-call]
+        return mean, variance
+
+    def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Saved]:
+        """Mean, variance, and what ``pull_back`` needs."""
+        k, h = self.side.forward(x)
+        seen = k * self.z
+        solved = seen @ self.model.precision
+        mean = self.model.mean + seen @ self.model.alpha
+        variance = self.v0 - torch.linalg.vecdot(solved, seen)
+        return mean, variance.clamp_min(0), ((x, h, solved), None)
+
+    def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
+        """∂/∂x from ∂/∂mean and ∂/∂variance, B each → B × Dx."""
+        x, h, solved = saved[0]
+        grad_k = grad_mean[:, None] * self.model.alpha - (2 * grad_variance)[:, None] * solved
+        return self.side.backward(x, h, grad_k * self.z)
