@@ -10,13 +10,14 @@ import time
 import warnings
 from pathlib import Path
 
+import optuna
 import psutil
 import pytest
 import sqlalchemy
 
 from shops import ask, fault, run
 from windage.errors import TrialError
-from windage.studies import reading, records
+from windage.studies import page, reading, records
 from windage.studies.book import Book
 from windage.studies.file import load
 from windage.studies.storage import StorageError
@@ -260,3 +261,19 @@ def test_a_password_from_a_passfile(study, server, tmp_path, monkeypatch):
     with engine.connect() as connection:
         found = connection.connection.dbapi_connection.info.password
     assert found == "geheim"
+
+
+def test_the_page_on_postgresql(study):
+    """What the page's clerk tells and its painter draws; the rest of the page knows no database."""
+    book = Book.open(load(study))
+    page.register_form(book)
+    index = book.ask().number
+    trial = optuna.trial.Trial(book.study, book.trials()[index]._trial_id)
+    for name, entry in (("demand", "7"), ("value", "12")):
+        trial.set_user_attr(name, entry)
+    clerk = page.Clerk(book, keep_asking=True)
+    assert [clerk.look(), clerk.look()] == [0, 1]
+    assert page.Painter(book).look()
+    assert [t.state.name for t in book.trials()] == ["COMPLETE", "RUNNING"]
+    attributes = book.study._storage.get_study_system_attrs(book.study._study_id)
+    assert any(key.startswith("dashboard:plot_data:windage-expected-0") for key in attributes)
