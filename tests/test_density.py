@@ -7,10 +7,11 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 import reference
 from windage.density import Kde, Nodes, box, empirical, grid, sobol, sobol_box, thinned
-from windage.density.kde import rule_of_thumb, silverman
+from windage.density.bandwidth import FEWEST, isj, rule_of_thumb, silverman
 
 ZERO, ONE = torch.zeros(1, dtype=torch.double), torch.ones(1, dtype=torch.double)
 
@@ -24,6 +25,49 @@ def test_rule_of_thumb_as_in_the_paper():
     c = contexts(50, 2, 0)
     expected = (4 / (4 * 50)) ** (1 / 6) * c.numpy().std(axis=0)
     assert np.allclose(rule_of_thumb(c).numpy(), expected)
+
+
+def humps(n, seed):
+    """Two narrow humps, far apart."""
+    rng = np.random.default_rng(seed)
+    return torch.from_numpy(
+        np.where(rng.random(n) < 0.5, rng.normal(0.2, 0.02, n), rng.normal(0.8, 0.03, n))
+    )[:, None]
+
+
+def humps_pdf(c):
+    return 0.5 * stats.norm.pdf(c, 0.2, 0.02) + 0.5 * stats.norm.pdf(c, 0.8, 0.03)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_isj_finds_humps_that_the_rule_of_thumb_smooths_away(seed):
+    c = humps(300, seed)
+    line = torch.linspace(0, 1, 2001, dtype=torch.double)[:, None]
+    true = humps_pdf(line[:, 0].numpy())
+    errors = [np.abs(Kde.of(c, rule).pdf(line).numpy() - true).mean() for rule in ("isj", "rule-of-thumb")]
+    assert errors[0] < 0.25 < 0.9 < errors[1]
+    # and is as wide as the best width for one hump of half of the points, within a third
+    best = 0.025 * (4 / (3 * 150)) ** 0.2
+    assert float(isj(c)) == pytest.approx(best, rel=0.35)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_isj_of_a_normal_law_is_near_the_best(seed):
+    c = torch.from_numpy(np.random.default_rng(seed).normal(0.5, 0.1, 400))[:, None]
+    assert float(isj(c)) == pytest.approx(float(rule_of_thumb(c)), rel=0.35)
+    assert torch.allclose(isj(3 * c + 1), 3 * isj(c), rtol=1e-6)
+    two = torch.cat([c, humps(400, seed)], dim=1)
+    assert isj(two)[0] > 1.1 * isj(c)[0]  # wider in more dimensions, as the rule of thumb is
+    assert isj(two)[1] < 0.2 * rule_of_thumb(two)[1]
+
+
+def test_isj_where_it_has_no_answer():
+    few = torch.from_numpy(np.random.default_rng(0).random(FEWEST - 1))[:, None]
+    assert torch.equal(isj(few), rule_of_thumb(few))
+    same = torch.full((50, 1), 0.3, dtype=torch.double)
+    assert float(Kde.of(same, "isj").bandwidth) > 0
+    counted = torch.tensor([[0.1], [0.5]], dtype=torch.double).repeat(100, 1)  # many, but two of a kind
+    assert torch.equal(isj(counted), rule_of_thumb(counted))
 
 
 def test_silverman_resists_an_outlier():

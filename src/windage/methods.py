@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DETERMINISTIC = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM = "theorem"
+BANDWIDTHS = ("rule-of-thumb", "silverman", "isj")
 KERNELS = ("rbf", "matern", "matern-3/2", "rational-quadratic")
 
 
@@ -46,7 +47,7 @@ class Settings:
     gamma: float = 0.1
     """Confidence of ε_t = (2 + sqrt(2 log(1/γ)))/√t."""
     bandwidth: str | float = "rule-of-thumb"
-    """Of the KDE: "rule-of-thumb", "silverman", or a width in the unit box."""
+    """Of the KDE: "rule-of-thumb", "silverman", "isj" (laws of several humps), or a width in the unit box."""
     boundary: str = "clamp"
     """At the stated bounds of a context: "clamp", "reflect" or "none"."""
     kernel: str | None = None
@@ -90,7 +91,7 @@ class Settings:
             _one_of("kernel", self.kernel, KERNELS)
         _one_of("boundary", self.boundary, ("clamp", "reflect", "none"))
         if isinstance(self.bandwidth, str):
-            _one_of("bandwidth", self.bandwidth, ("rule-of-thumb", "silverman"))
+            _one_of("bandwidth", self.bandwidth, BANDWIDTHS)
         else:
             _positive("bandwidth", self.bandwidth)
 

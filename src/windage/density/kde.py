@@ -17,6 +17,7 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
+from windage.density.bandwidth import RULES
 from windage.density.nodes import Nodes, sobol
 
 MIN_BANDWIDTH = 1e-3
@@ -26,24 +27,6 @@ CELLS: Mapping[int, int] = {1: 64, 2: 20}
 SOBOL_NODES = 512
 NEGLIGIBLE = 1e-9
 """Cells of less probability than this are dropped."""
-
-
-def rule_of_thumb(contexts: Tensor) -> Tensor:
-    """h_d = (4 / ((Dc+2)·n))^(1/(Dc+4)) σ̂_d (paper, Section 4.1), with the deviation of ddof 0."""
-    dimensions = contexts.shape[1]
-    factor = (4 / ((dimensions + 2) * len(contexts))) ** (1 / (dimensions + 4))
-    width: Tensor = factor * contexts.std(0, correction=0)
-    return width
-
-
-def silverman(contexts: Tensor) -> Tensor:
-    """h_d = 0.9 min(σ̂_d, IQR_d/1.34) n^(-1/(Dc+4)): narrower than the rule of thumb where tails are heavy."""
-    quartiles = contexts.quantile(torch.tensor([0.25, 0.75], dtype=contexts.dtype), dim=0)
-    deviation = contexts.std(0, correction=0)
-    spread = (quartiles[1] - quartiles[0]) / 1.34
-    scale = torch.where(spread > 0, torch.minimum(deviation, spread), deviation)
-    width: Tensor = 0.9 * scale * len(contexts) ** (-1 / (contexts.shape[1] + 4))
-    return width
 
 
 @dataclass(frozen=True)
@@ -71,8 +54,7 @@ class Kde:
         """The estimate from the contexts seen, n × Dc."""
         dimensions = contexts.shape[1]
         if isinstance(bandwidth, str):
-            rule = silverman if bandwidth == "silverman" else rule_of_thumb
-            h = rule(contexts)
+            h = RULES[bandwidth](contexts)
             h = torch.where(h > 1e-12, h, MIN_BANDWIDTH)
         else:
             h = torch.full((dimensions,), float(bandwidth), dtype=contexts.dtype)
