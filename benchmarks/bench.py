@@ -45,6 +45,10 @@ HERE = Path(__file__).parent
 PROBLEMS = {1: "ackley", 2: "branin", 4: "ackley-4"}
 TENTH = 10
 COLUMNS = ("fit", "maximise", "ask")
+HEAD = (
+    "method", "t", "Dc", "windage: fit", "maximise", "ask", "plain: fit", "ask", "ratio: fit", "ask",
+    "lost", "behind", "peak MB",
+)  # fmt: skip
 
 
 def timed(function: Callable[[], Any]) -> tuple[float, Any]:
@@ -144,30 +148,35 @@ def peak_memory(saved: dict[str, Any]) -> float:
         return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024
 
 
+def small(value: float) -> str:
+    """``3e-08``, or 0."""
+    return f"{value:.0e}" if value > 0 else "0"
+
+
+def cells(row: dict[str, Any], mark: str = "") -> list[str]:
+    """A row of the table of asks; ``mark`` stands where the plain way had a share of the work."""
+    mine, theirs, ratios = row["windage_seconds"], row["plain_seconds"], row["ratios"]
+    mark = "" if row["plain_share"] == 1 else mark
+    return [
+        str(row["observations"]),
+        str(row["contexts"]),
+        *(f"{mine[key]:.3f}" for key in COLUMNS),
+        f"{theirs['fit']:.2f}",
+        f"{theirs['ask']:.1f}{mark}",
+        f"{ratios['fit']:.0f}",
+        f"{ratios['ask']:.0f}",
+        "" if mark else small(row["lost"]),
+        small(row["behind"]),
+        f"{row['peak_megabytes']:.0f}",
+    ]
+
+
 def show(rows: list[dict[str, Any]]) -> None:
     """The one table."""
-    table = Table(
-        "method", "t", "Dc", "windage: fit", "maximise", "ask", "plain: fit", "maximise", "ask",
-        "ratio: fit", "ask", "lost", "behind", "peak MB",
-        title="One ask, processor seconds of one thread; 1,024 raw samples and 50 restarts on both sides",
-    )  # fmt: skip
+    title = "One ask, processor seconds of one thread; 1,024 raw samples and 50 restarts on both sides"
+    table = Table(*HEAD, title=title)
     for row in rows:
-        mine, theirs = row["windage_seconds"], row["plain_seconds"]
-        mark = "" if row["plain_share"] == 1 else f" (1/{row['plain_share']})"
-        table.add_row(
-            row["method"],
-            str(row["observations"]),
-            str(row["contexts"]),
-            *(f"{mine[key]:.3f}" for key in COLUMNS),
-            f"{theirs['fit']:.2f}",
-            f"{theirs['maximise']:.1f}{mark}",
-            f"{theirs['ask']:.1f}",
-            f"{row['ratios']['fit']:.0f}",
-            f"{row['ratios']['ask']:.0f}",
-            f"{row['lost']:.0e}" if row["lost"] else "0",
-            f"{max(row['behind'], 0):.0e}" if row["behind"] > 0 else "0",
-            f"{row['peak_megabytes']:.0f}",
-        )
+        table.add_row(row["method"], *cells(row, f" (1/{row['plain_share']})"))
     Console(width=160).print(table)
 
 

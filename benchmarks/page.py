@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from bench import HEAD, cells, small
 from growth import exponent
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -25,35 +26,9 @@ def markdown(head: list[str], rows: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def small(value: float) -> str:
-    """``3e-08``, or 0."""
-    return f"{value:.0e}" if value > 0 else "0"
-
-
 def bench(rows: Rows) -> str:
     """The asks beside the plain way."""
-    head = ["method", "t", "Dc", "windage: fit", "maximise", "ask", "plain: fit", "ask", "ratio: fit", "ask"]
-    head += ["lost", "behind", "peak MB"]
-    found = []
-    for row in rows:
-        mine, theirs, ratios = row["windage_seconds"], row["plain_seconds"], row["ratios"]
-        mark = "" if row["plain_share"] == 1 else " ¹"
-        found.append(
-            [
-                f"`{row['method']}`",
-                str(row["observations"]),
-                str(row["contexts"]),
-                *(f"{mine[key]:.3f}" for key in ("fit", "maximise", "ask")),
-                f"{theirs['fit']:.2f}",
-                f"{theirs['ask']:.1f}{mark}",
-                f"{ratios['fit']:.0f}",
-                f"{ratios['ask']:.0f}",
-                "" if mark else small(row["lost"]),
-                small(row["behind"]),
-                f"{row['peak_megabytes']:.0f}",
-            ]
-        )
-    return markdown(head, found)
+    return markdown(list(HEAD), [[f"`{row['method']}`", *cells(row, " ¹")] for row in rows])
 
 
 def values(rows: Rows) -> str:

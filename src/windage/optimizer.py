@@ -19,13 +19,7 @@ from windage import recommendation, state
 from windage.acquisition import ExpectedBound
 from windage.data import Observations
 from windage.density import ContextDensity
-from windage.errors import (
-    ConfigurationError,
-    InputError,
-    NotEnoughDataError,
-    TrialError,
-    near_match,
-)
+from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError, near_match
 from windage.evidence import Evidence
 from windage.maximize import maximize
 from windage.methods import Settings, get_method

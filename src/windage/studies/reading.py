@@ -1,8 +1,8 @@
 """The trials of a study as its storage has them at this moment.
 
-Optuna reads a database through an object mapper, 0.2 ms a trial; the same rows by one plain query for each of
-its tables come several times faster, which is what ``status`` of a long study waits for. A finished trial is
-read once. Other storages are read as Optuna does.
+Optuna reads a database through an object mapper; the same rows by one plain query for each of its tables come
+more than twice as fast (tests/test_year_of_use.py), which is what ``status`` of a long study waits for. A
+finished trial is read once. Other storages are read as Optuna does.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _check_url(url: str) -> None:
 
 
 def _check_tables_plainly() -> None:
-    """Spare Optuna's storages the import of Alembic, a fifth of a second, where it would have nothing to do.
+    """Spare Optuna's storages the import of Alembic where it would have nothing to do.
 
     Optuna makes, stamps and checks its tables with it each time. Two plain queries tell whether the tables
     are finished and of the Optuna that runs; if not, Optuna goes its own way.

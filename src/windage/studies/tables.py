@@ -49,18 +49,18 @@ def read_csv(book: Book, path: Path) -> tuple[list[FrozenTrial], int]:
             continue
         entries = {name: str(row.get(name) or "").strip() for name in columns}
         if dialect.delimiter == ";":  # as spreadsheets write where the comma is the decimal sign
-            entries = {name: pointed(text) or text for name, text in entries.items()}
-        times[json.dumps(entries)] += 1
-        content = f"{path.name} {json.dumps(entries)} {times[json.dumps(entries)]}"
-        name = hashlib.sha256(content.encode()).hexdigest()[:32]
+            entries = {name: pointed(entry) or entry for name, entry in entries.items()}
+        content = json.dumps(entries)
+        times[content] += 1
+        origin = hashlib.sha256(f"{path.name} {content} {times[content]}".encode()).hexdigest()[:32]
         decision = {name: entries[name] for name in book.file.space}
         context = {name: entries[name] for name in book.file.contexts}
         try:
-            trial = book.checked(decision, context, entries["value"], name)
+            trial = book.checked(decision, context, entries["value"], origin)
         except WindageError as error:
             faults.append(f"line {line}: {error}")
             continue
-        if name in known or _exported(row, trial, finished):
+        if origin in known or _exported(row, trial, finished):
             there += 1
         else:
             found.append(trial)
