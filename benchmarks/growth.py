@@ -23,7 +23,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench import keep
-from windage.methods import METHODS
+from windage.bench.configuration import PAPER_METHODS
 
 CODE = """
 import json, sys, time
@@ -85,7 +85,7 @@ def main() -> None:
     )
     parser.add_argument("--problem", default="ackley")
     parser.add_argument("--observations", nargs="+", type=int, default=[100, 300, 1000, 3000])
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="+", default=PAPER_METHODS, choices=PAPER_METHODS)
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="where the JSON is kept")
     arguments = parser.parse_args()
     table = Table("method", "t", "ask, s", "growth", "fit from the prior, s", "growth", "peak MB")

@@ -23,6 +23,7 @@ from rich.progress import track
 import windage
 from bench import keep
 from windage.bench import plain, problems, study
+from windage.bench.configuration import PAPER_METHODS
 from windage.maximize import maximize
 from windage.methods import METHODS, Settings, Situation
 from windage.proposal import KNOWN_STARTS
@@ -77,7 +78,7 @@ def main() -> None:
     )
     parser.add_argument("--sets", type=int, default=20)
     parser.add_argument("--problem", default="ackley")
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="+", default=PAPER_METHODS, choices=PAPER_METHODS)
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="where the JSON is kept")
     arguments = parser.parse_args()
     torch.set_num_threads(1)

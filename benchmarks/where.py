@@ -20,7 +20,7 @@ from rich.table import Table
 
 import windage
 from bench import PROBLEMS, saved_study
-from windage.methods import METHODS
+from windage.bench.configuration import PAPER_METHODS
 
 PARTS = {
     "fit": [("follow.py", "follow")],
@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser.add_argument("--methods", nargs="+", default=PAPER_METHODS, choices=PAPER_METHODS)
     parser.add_argument("--observations", type=int, default=100)
     parser.add_argument("--contexts", type=int, default=1, choices=list(PROBLEMS))
     parser.add_argument("--repeats", type=int, default=5)
