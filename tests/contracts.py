@@ -6,7 +6,10 @@ import numpy as np
 
 import windage
 
-METHODS = ["sbo-kde", "drbo-kde", "drbo-mmd", "drbo-mmd-minimax", "stableopt", "gp-ucb", "bq-kde", "erbo"]
+METHODS = [
+    *("sbo-kde", "drbo-kde", "drbo-mmd", "drbo-mmd-minimax", "stableopt", "gp-ucb"),
+    *("bq-kde", "rbq-kde", "erbo", "wdrbo", "ledrbo"),
+]
 """All but ``random``, which learns nothing."""
 QUICK = {"raw_samples": 128, "restarts": 6, "samples": 128, "space_points": 128}
 """Settings for speed where the quality of the decision is not the point."""

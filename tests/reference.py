@@ -31,6 +31,17 @@ def tiled_expectation(model: ProductGP, x: Tensor, nodes: Tensor, weights: Tenso
     return torch.stack(means), torch.stack(variances)
 
 
+def wasserstein_bound(model, x, nodes, weights, space, radius, sqrt_beta) -> Tensor:
+    """E[g] - radius·max‖∂g/∂c‖ from BoTorch's posterior and autograd in the context."""
+    b = len(x)
+    points = torch.cat([nodes, space]).expand(b, -1, -1).clone().requires_grad_(True)
+    pairs = torch.cat([x[:, None, :].expand(-1, points.shape[1], -1), points], dim=2)
+    posterior = model.posterior(pairs.reshape(b * points.shape[1], 1, -1))
+    bounds = (posterior.mean + sqrt_beta * posterior.variance.sqrt()).reshape(b, -1)
+    (slopes,) = torch.autograd.grad(bounds.sum(), points)
+    return bounds[:, : len(nodes)] @ weights - radius * slopes.norm(dim=2).max(1).values
+
+
 def total_variation_primal(values, weights, radius, floor) -> float:
     """min Σ q_m g_m + q_0 floor over laws q with Σ|q_m - w_m| + q_0 ≤ radius, as a linear programme.
 

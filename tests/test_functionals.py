@@ -14,6 +14,7 @@ from windage.functionals import (
     mmd,
     mmd_weights,
     total_variation,
+    total_variation_law,
     worst_case,
 )
 from windage.functionals.mmd_support import WIDE_RANK, Supports, solve_on_support
@@ -68,6 +69,20 @@ def test_total_variation_limits_and_invariances(seed):
     assert closed_form(3 * values + 2, weights, radius, 3 * floor + 2) == pytest.approx(
         3 * value + 2, abs=1e-9
     )
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.3, 1.0, 1.9, 2.0, 3.0])
+def test_the_worst_law_attains_the_worst_expectation(radius):
+    generator = torch.Generator().manual_seed(5)
+    values = torch.randn(4, 9, generator=generator, dtype=torch.double)
+    weights = torch.rand(9, generator=generator, dtype=torch.double)
+    weights = weights / weights.sum()
+    for w in (weights, torch.full((9,), 1 / 9, dtype=torch.double)):
+        law = total_variation_law(values, w, radius)
+        assert torch.allclose((law * values).sum(1), total_variation(values, w, radius))
+        assert torch.allclose(law.sum(1), torch.ones(4, dtype=torch.double))
+        assert (law >= 0).all()
+        assert ((law - w).abs().sum(1) <= radius + 1e-12).all()
 
 
 def test_total_variation_without_a_floor_uses_the_least_value():

@@ -9,11 +9,14 @@ from botorch.optim import optimize_acqf
 
 import reference
 from windage.acquisition import (
+    Disagreement,
     Expectation,
     ExpectedBound,
     Minimax,
     Mmd,
     TotalVariation,
+    Wasserstein,
+    WorstBound,
     WorstCase,
 )
 from windage.ascent import ascend
@@ -162,6 +165,9 @@ def _acquisitions():
         reference.fitted(40, 2, 1, seed=2, kernel=k) for k in ("matern", "matern-3/2", "rational-quadratic")
     ]
     yield ExpectedBound([model, *others], nodes, 1.5)
+    yield WorstBound([model, others[0]], nodes, 1.5, 0.3, sobol(64, 1, 1))
+    yield Disagreement([model, *others], Nodes.equal(c), 1.5, 1.41)
+    yield Wasserstein(model, Nodes.equal(c), 1.5, 0.05, sobol(64, 1, 1))
 
 
 @pytest.mark.parametrize("acquisition", acquisitions(), ids=lambda a: type(a).__name__)
@@ -194,6 +200,89 @@ def test_acquisition_gradients_equal_differences(acquisition):
         value, direct = acquisition.value_and_slope(x[:, 0])  # without autograd's graph
         assert torch.allclose(value, acquisition(x), rtol=1e-12)
         assert torch.allclose(direct, gradient[:, 0], rtol=1e-10, atol=1e-12)
+
+
+def _same_values_and_slopes(acquisition, plain, atol=1e-8):
+    """An acquisition against a slow function of decisions, B × Dx → B, and its differences."""
+    x = sobol(5, acquisition.model.data.x.shape[1], 3)
+    value, slope = acquisition.value_and_slope(x)
+    assert torch.allclose(value, plain(x), rtol=0, atol=atol)
+    for d in range(x.shape[1]):
+        move = torch.zeros(x.shape[1], dtype=torch.double)
+        move[d] = 1e-4
+        rise = (plain(x + move) - plain(x - move)) / 2e-4
+        assert torch.allclose(slope[:, d], rise.detach(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern", "rational-quadratic"])
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_the_wasserstein_bound_equals_autograd_in_the_context(kernel, contexts):
+    model = reference.fitted(25, 2, contexts, seed=4, kernel=kernel)
+    nodes, space = Nodes.equal(sobol(12, contexts, 7)), sobol(16, contexts, 8)
+    mine = Wasserstein(model, nodes, 1.5, 0.2, space)
+    _same_values_and_slopes(
+        mine,
+        lambda x: reference.wasserstein_bound(model, x, nodes.points, nodes.weights, space, 0.2, 1.5),
+        atol=1e-6,
+    )
+    none = Wasserstein(model, nodes, 1.5, 0.0, space)
+    x = sobol(5, 2, 3)
+    assert torch.allclose(none.value_and_slope(x)[0], Expectation(model, nodes).value_and_slope(x)[0])
+
+
+def test_the_disagreement_of_surrogates_equals_its_formula():
+    models = [reference.fitted(25, 2, 1, seed=4, kernel=k) for k in ("rbf", "matern", "matern-3/2")]
+    nodes = Nodes.equal(sobol(12, 1, 7))
+
+    def plain(x):
+        moments = [reference.tiled_moments(model, x, nodes.points) for model in models]
+        means = torch.stack([mean for mean, _ in moments])
+        bounds = torch.stack([mean + 1.5 * variance.sqrt() for mean, variance in moments])
+        apart = (means - means.mean(0)).square().mean(0).sqrt()
+        return ((bounds.mean(0) - 1.41 * apart) * nodes.weights).sum(1)
+
+    _same_values_and_slopes(Disagreement(models, nodes, 1.5, 1.41), plain)
+
+
+def test_one_surrogate_cannot_disagree():
+    model = reference.fitted(25, 2, 1, seed=4)
+    nodes = Nodes.equal(sobol(12, 1, 7))
+    x = sobol(5, 2, 3)
+    alone, mean = Disagreement([model], nodes, 1.5, 1.41), Expectation(model, nodes)
+    for one, other in zip(alone.value_and_slope(x), mean.value_and_slope(x), strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("radius", [0.0, 0.35, 2.5])
+def test_the_worst_bound_equals_the_joint_covariance_under_the_worst_law(radius):
+    models = [reference.fitted(25, 2, 1, seed=4, kernel=k) for k in ("rbf", "matern")]
+    law = sobol(12, 1, 7)
+    weights = torch.linspace(1, 3, 12, dtype=torch.double)
+    nodes, space = Nodes(law, weights / weights.sum()), sobol(16, 1, 8)
+    points = torch.cat([law, space])
+
+    def bound(model, x):
+        """The worst law one decision at a time: taken from the best nodes, put on the worst point."""
+        found = []
+        for point in x:
+            means = reference.tiled_moments(model, point[None], points)[0][0].detach()
+            worst = torch.cat([nodes.weights, torch.zeros(16)]).double()
+            left = min(radius / 2, 1.0)
+            for m in means[:12].argsort(descending=True):
+                taken = min(left, float(worst[m]))
+                worst[m] -= taken
+                left -= taken
+            worst[means.argmin()] += min(radius / 2, 1.0)
+            mean, variance = reference.tiled_expectation(model, point[None], points, worst)
+            found.append(mean + 1.5 * variance.clamp_min(1e-12).sqrt())
+        return torch.cat(found)
+
+    acquisition = WorstBound(models, nodes, 1.5, radius, space)
+    _same_values_and_slopes(acquisition, lambda x: (bound(models[0], x) + bound(models[1], x)) / 2, atol=1e-6)
+    if radius == 0:
+        x = sobol(5, 2, 3)
+        plain = ExpectedBound(models, nodes, 1.5).value_and_slope(x)[0]
+        assert torch.allclose(acquisition.value_and_slope(x)[0], plain)
 
 
 def test_mixed_decisions_equal_enumeration():

@@ -10,7 +10,7 @@ import pytest
 import windage
 from contracts import METHODS, QUICK, draw, easy, optimizer, regret, run
 from windage.methods import METHODS as TABLE
-from windage.methods import mmd_radius, theorem_sqrt_beta, total_variation_radius
+from windage.methods import mmd_radius, theorem_sqrt_beta, total_variation_radius, wasserstein_radius
 
 BUDGET = 22
 
@@ -303,6 +303,10 @@ def test_a_setting_reaches_the_method():
     assert last("drbo-kde", radius=0.0) == pytest.approx(last("sbo-kde"), abs=1e-4)
     assert last("drbo-mmd", radius=0.05) != last("drbo-mmd")
     assert last("sbo-kde", sqrt_beta=5.0) != last("sbo-kde")
+    assert last("rbq-kde", radius=1.5) != last("rbq-kde")
+    assert last("rbq-kde", radius=0.0) == pytest.approx(last("bq-kde"), abs=1e-4)
+    assert last("wdrbo", radius=1.5) != last("wdrbo")
+    assert last("wdrbo", radius=0.0) == pytest.approx(last("erbo"), abs=1e-4)
     assert last("sbo-kde", samples="nodes") == pytest.approx(last("sbo-kde"), abs=0.05)
     assert last("sbo-kde", radius=1.5) == last("sbo-kde")
 
@@ -310,6 +314,7 @@ def test_a_setting_reaches_the_method():
 def test_schedules():
     assert total_variation_radius(100, 1) == pytest.approx(100 ** (-0.4))
     assert mmd_radius(100) == pytest.approx((2 + np.sqrt(2 * np.log(10))) / 10)
+    assert wasserstein_radius(100) == pytest.approx(0.03)
     assert theorem_sqrt_beta(1, 1) == 0
     beta = 2 * np.log(50**2 / np.sqrt(2 * np.pi)) + 4 * np.log(50**2 * 2 * 3 * np.sqrt(np.pi) / 2)
     assert theorem_sqrt_beta(50, 2, 3.0) ** 2 == pytest.approx(beta)

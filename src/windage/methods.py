@@ -24,6 +24,8 @@ DETERMINISTIC = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM = "theorem"
 BANDWIDTHS = ("rule-of-thumb", "silverman", "isj")
+LEDRBO_AVERSION = 1.41
+"""By how many standard deviations of its members' means LEDRBO goes below their mean."""
 KERNELS = ("rbf", "matern", "matern-3/2", "rational-quadratic")
 
 
@@ -166,6 +168,11 @@ def mmd_radius(t: int, gamma: float = 0.1) -> float:
     return (2 + math.sqrt(2 * math.log(1 / gamma))) / math.sqrt(t)
 
 
+def wasserstein_radius(t: int) -> float:
+    """ε_t = 0.3/√t (Micheli et al. 2025)."""
+    return 0.3 / math.sqrt(t)
+
+
 @dataclass(frozen=True)
 class Method:
     """A row of the table."""
@@ -200,15 +207,23 @@ def _sbo_kde(s: Situation) -> Acquisition:
     return Expectation(s.model, _kde_nodes(s), s.sqrt_beta)
 
 
-def _drbo_kde(s: Situation) -> Acquisition:
-    from windage.acquisition import TotalVariation
+def _space(s: Situation) -> Tensor:
+    """Points of the whole context space."""
     from windage.density import sobol
 
-    dc = s.contexts.shape[1]
+    return sobol(s.settings.space_points, s.contexts.shape[1], s.seed)
+
+
+def _ball(s: Situation) -> tuple[float, Tensor]:
+    """A total-variation radius, and the space over which to take the infimum."""
     radius = s.settings.radius
-    radius = total_variation_radius(s.count, dc) if radius is None else radius
-    space = sobol(s.settings.space_points, dc, s.seed)
-    return TotalVariation(s.model, _kde_nodes(s), radius, space, s.sqrt_beta)
+    return total_variation_radius(s.count, s.contexts.shape[1]) if radius is None else radius, _space(s)
+
+
+def _drbo_kde(s: Situation) -> Acquisition:
+    from windage.acquisition import TotalVariation
+
+    return TotalVariation(s.model, _kde_nodes(s), *_ball(s), s.sqrt_beta)
 
 
 def _kernel_ball(s: Situation, size: int) -> tuple[Any, float]:
@@ -249,11 +264,34 @@ def _bq_kde(s: Situation) -> Acquisition:
     return ExpectedBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta)
 
 
+def _rbq_kde(s: Situation) -> Acquisition:
+    from windage.acquisition import WorstBound
+
+    assert s.kde is not None
+    return WorstBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta, *_ball(s))
+
+
 def _erbo(s: Situation) -> Acquisition:
     from windage.acquisition import Expectation
     from windage.density import Nodes
 
     return Expectation(s.model, Nodes.equal(s.contexts), s.sqrt_beta)
+
+
+def _wdrbo(s: Situation) -> Acquisition:
+    from windage.acquisition import Wasserstein
+    from windage.density import Nodes
+
+    radius = s.settings.radius
+    radius = wasserstein_radius(s.count) if radius is None else radius
+    return Wasserstein(s.model, Nodes.equal(s.contexts), s.sqrt_beta, radius, _space(s))
+
+
+def _ledrbo(s: Situation) -> Acquisition:
+    from windage.acquisition import Disagreement
+    from windage.density import Nodes
+
+    return Disagreement(s.models, Nodes.equal(s.contexts), s.sqrt_beta, LEDRBO_AVERSION)
 
 
 def _gp_ucb(s: Situation) -> Acquisition:
@@ -292,7 +330,27 @@ METHODS: dict[str, Method] = {
             _bq_kde,
             kernels=("matern", "matern-3/2"),
         ),
+        Method(
+            "rbq-kde",
+            "kernel density estimate",
+            "the upper bound of the worst mean within a total-variation distance",
+            _rbq_kde,
+            kernels=("matern", "matern-3/2"),
+        ),
         Method("erbo", "the contexts seen", "the mean of the upper bound", _erbo),
+        Method(
+            "wdrbo",
+            "the contexts seen",
+            "the mean of the upper bound, less the steepest slope in the context",
+            _wdrbo,
+        ),
+        Method(
+            "ledrbo",
+            "the contexts seen",
+            "the mean of the upper bounds of four surrogates, less their disagreement",
+            _ledrbo,
+            kernels=("rbf", "rational-quadratic", "matern-3/2", "matern"),
+        ),
         Method("random", "none", "nothing: decisions at random", None, uses_context=False),
     )
 }

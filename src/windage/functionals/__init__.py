@@ -8,7 +8,11 @@ autograd yields the envelope gradient Σ_m w*_m ∇g_m.
 from windage.functionals.minimax import MinimaxBall, minimax
 from windage.functionals.mmd import MmdSolver, mmd, mmd_weights
 from windage.functionals.simple import expectation, worst_case
-from windage.functionals.total_variation import total_variation, total_variation_weights
+from windage.functionals.total_variation import (
+    total_variation,
+    total_variation_law,
+    total_variation_weights,
+)
 
 __all__ = [
     "MinimaxBall",
@@ -18,6 +22,7 @@ __all__ = [
     "mmd",
     "mmd_weights",
     "total_variation",
+    "total_variation_law",
     "total_variation_weights",
     "worst_case",
 ]

@@ -69,3 +69,9 @@ def total_variation(
         left, moved = total_variation_weights(values, weights, radius)
     worst: Tensor = torch.linalg.vecdot(left, values) + moved * lowest
     return worst
+
+
+def total_variation_law(values: Tensor, weights: Tensor, radius: float) -> Tensor:
+    """The law that attains the least expectation, ``... × M``: what was taken lies on the lowest value."""
+    law, moved = total_variation_weights(values, weights, radius)
+    return law.scatter_add(-1, values.argmin(-1, keepdim=True), torch.full_like(law[..., :1], moved))

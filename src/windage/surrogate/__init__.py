@@ -4,7 +4,7 @@ from windage.surrogate.fit import Hyperparameters, Training, fit
 from windage.surrogate.follow import Fitted, follow
 from windage.surrogate.low_rank import kernel_factor
 from windage.surrogate.model import ProductGP
-from windage.surrogate.posterior import ExpectationPosterior, NodePosterior
+from windage.surrogate.posterior import ExpectationPosterior, NodePosterior, SlopePosterior, WorstPosterior
 
 __all__ = [
     "ExpectationPosterior",
@@ -12,7 +12,9 @@ __all__ = [
     "Hyperparameters",
     "NodePosterior",
     "ProductGP",
+    "SlopePosterior",
     "Training",
+    "WorstPosterior",
     "fit",
     "follow",
     "kernel_factor",

@@ -13,6 +13,7 @@ BoTorch's posterior.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ from windage.surrogate.model import ProductGP
 
 MANY, FEW = 1024, 64
 """Decisions that a posterior is asked for, as far as the choice of its form goes."""
+CHUNK = 2**20
+"""Largest intermediate where each decision has a law of its own, in numbers."""
 Saved = tuple[tuple[Tensor, Tensor, Tensor], Any]
 """x, the slopes h of its kernel row and the form's own inner product; and the form that made it, if any."""
 
@@ -86,12 +89,15 @@ class NodePosterior:
         tolerance: float = RANK_TOLERANCE,
         few: bool = False,
     ) -> None:
-        profile = kernels.PROFILES[model.data.kernel]
-        self.kc = profile(kernels.scaled_squares(nodes, model.data.c, model.scales[1]))[0]
         self.model, self.side, self.tolerance = model, _Side(model), tolerance
+        self.kc = self._rows(nodes)
         self.offset = model.alpha.new_tensor([model.mean])
         self.form = self._choose(form, FEW if few else MANY)
         self.left = FEW if few and isinstance(self.form, forms.DenseForm) else math.inf
+
+    def _rows(self, nodes: Tensor) -> Tensor:
+        """kc(nodes, C), M × t."""
+        return _context_kernel(self.model, nodes, self.model.data.c)[0]
 
     def _choose(self, form: str | None, decisions: int) -> forms.Form:
         model = self.model
@@ -130,35 +136,87 @@ class NodePosterior:
         return self.side.backward(x, h, form.pull_back(inner, grad_mean, grad_variance))
 
 
+class SlopePosterior(NodePosterior):
+    """The GP and its slopes in the context: rows Kc, then for each context d rows Kc + ℓ_d·D and Kc - ℓ_d·D.
+
+    D = ∂Kc/∂c_d. The mean is linear in a row and the variance quadratic, so half the difference of the last
+    two is ℓ_d times the slope of either (``slopes``), and one form serves values and slopes.
+    """
+
+    def _rows(self, nodes: Tensor) -> Tensor:
+        contexts, scale = self.model.data.c, self.model.scales[1]
+        kc, h = _context_kernel(self.model, nodes, contexts)
+        rows = [kc]
+        for d in range(contexts.shape[1]):
+            slope = h * (contexts[None, :, d] - nodes[:, d, None]) / scale[d]  # ℓ_d ∂kc/∂c_d
+            rows += [kc + slope, kc - slope]
+        return torch.cat(rows)
+
+    def slopes(self, moment: Tensor) -> tuple[Tensor, Tensor]:
+        """A mean or a variance at all rows, B × M(1 + 2Dc) → that at the nodes, B × M, and its slopes."""
+        dc = self.model.data.c.shape[1]
+        at, *pairs = moment.chunk(1 + 2 * dc, dim=1)
+        found = [(up - down) / 2 for up, down in zip(pairs[::2], pairs[1::2], strict=True)]
+        return at, torch.stack(found, dim=2) / self.model.scales[1]  # B × M × Dc
+
+
 class ExpectationPosterior:
     """The Gaussian posterior of F(x) = Σ_m w_m f(x, c_m) itself (docs/methods.md).
 
     With z = Kcᵀw and v0 = wᵀ K_cc w:  μ_F = m + (kx∘z)·α,  σ_F² = v0 - (kx∘z)ᵀ K⁻¹ (kx∘z).
     """
 
+    chunk = 2**13
+
     def __init__(self, model: ProductGP, nodes: Tensor, weights: Tensor) -> None:
-        profile = kernels.PROFILES[model.data.kernel]
-        scale = model.scales[1]
-        self.z = weights @ profile(kernels.scaled_squares(nodes, model.data.c, scale))[0]
-        self.v0 = weights @ profile(kernels.scaled_squares(nodes, nodes, scale))[0] @ weights
         self.model, self.side = model, _Side(model)
+        self.kc = _context_kernel(model, nodes, model.data.c)[0]
+        self.between = _context_kernel(model, nodes, nodes)[0]
+        self.z, self.v0 = weights @ self.kc, weights @ self.between @ weights
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """μ_F and σ_F² of the standardised outcome, B each; differentiable once in x."""
         mean, variance = _Moments.apply(x, self)  # type: ignore[no-untyped-call]
         return mean, variance
 
+    def _law(self, k: Tensor) -> tuple[Tensor, Tensor]:
+        """z and v0 for each decision, or for all of them."""
+        return self.z, self.v0
+
     def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Saved]:
         """Mean, variance, and what ``pull_back`` needs."""
         k, h = self.side.forward(x)
-        seen = k * self.z
+        z, v0 = self._law(k)
+        seen = k * z
         solved = seen @ self.model.precision
         mean = self.model.mean + seen @ self.model.alpha
-        variance = self.v0 - torch.linalg.vecdot(solved, seen)
-        return mean, variance.clamp_min(0), ((x, h, solved), None)
+        variance = v0 - torch.linalg.vecdot(solved, seen)
+        return mean, variance.clamp_min(0), ((x, h * z, solved), None)
 
     def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B each → B × Dx."""
-        x, h, solved = saved[0]
-        grad_k = grad_mean[:, None] * self.model.alpha - (2 * grad_variance)[:, None] * solved
-        return self.side.backward(x, h, grad_k * self.z)
+        x, slope, solved = saved[0]
+        grad_seen = grad_mean[:, None] * self.model.alpha - (2 * grad_variance)[:, None] * solved
+        return self.side.backward(x, slope, grad_seen)
+
+
+class WorstPosterior(ExpectationPosterior):
+    """The posterior of F under a law w*(x) of each decision's own: the worst for its posterior means.
+
+    ``worst`` takes the means at the nodes, B × M, to the weights, B × M. They are piecewise constant in x,
+    so they are constant to the gradient.
+    """
+
+    def __init__(self, model: ProductGP, nodes: Tensor, worst: Callable[[Tensor], Tensor]) -> None:
+        super().__init__(model, nodes, nodes.new_full((len(nodes),), 1 / len(nodes)))
+        self.worst = worst
+        self.chunk = max(1, CHUNK // len(nodes))
+
+    def _law(self, k: Tensor) -> tuple[Tensor, Tensor]:
+        weights = self.worst((k * self.model.alpha) @ self.kc.mT)
+        return weights @ self.kc, torch.linalg.vecdot(weights @ self.between, weights)
+
+
+def _context_kernel(model: ProductGP, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """kc(a, b) and its slope h."""
+    return kernels.PROFILES[model.data.kernel](kernels.scaled_squares(a, b, model.scales[1]))
