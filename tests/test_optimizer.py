@@ -210,7 +210,7 @@ def test_questions_that_need_observations():
     for question in (opt.recommend, lambda: opt.density, lambda: opt.predict(DECISION)):
         with pytest.raises(NotEnoughDataError, match="at least 1 observation"):
             question()
-    with pytest.raises(NotEnoughDataError, match=r"sbo-kde.*initial"):
+    with pytest.raises(NotEnoughDataError, match=r"bq-kde.*initial"):
         shop(initial=0).ask()
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import reference
 from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, Training, fit, follow
+from windage.surrogate.botorch import botorch_model
 from windage.surrogate.fit import LogPosterior
 from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
 from windage.surrogate.low_rank import kernel_factor, low_rank
@@ -135,7 +136,7 @@ def test_log_posterior_gradient(t, dx, dc, kernel, seed):
 def test_log_posterior_equals_gpytorch(kernel):
     data = reference.random_training(25, 2, 1, 4, kernel)
     hyper = fit(data)
-    model = ProductGP(data, hyper)
+    model = ProductGP(data, hyper).botorch
     mll = ExactMarginalLogLikelihood(model.likelihood, model)
     model.train()
     total = float(mll(model(*model.train_inputs), model.train_targets).detach()) * 25
@@ -147,11 +148,11 @@ def test_log_posterior_equals_gpytorch(kernel):
 def test_fit_is_not_worse_than_botorch(t, dx, dc, kernel):
     data = reference.random_training(t, dx, dc, t, kernel)
     mine = fit(data)
-    model = ProductGP(data)
+    model = botorch_model(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # BoTorch's retries
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-    scales = torch.cat(model.scales).tolist()
+    scales = torch.cat([k.lengthscale.detach().view(-1) for k in model.covar_module.kernels]).tolist()
     theirs = LogPosterior(data)(np.log([*scales, float(model.likelihood.noise.detach())]))[0]
     assert mine.log_posterior >= theirs - 1e-3 * t
     if abs(mine.log_posterior - theirs) < 1e-4:  # the same optimum, so the same numbers

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 DETERMINISTIC = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM = "theorem"
+AUTO, BEST = "auto", "bq-kde"
 BANDWIDTHS = ("rule-of-thumb", "silverman", "isj")
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
@@ -33,8 +34,9 @@ KERNELS = ("rbf", "matern", "matern-3/2", "rational-quadratic")
 class Settings:
     """What can be changed by a keyword of ``Optimizer``. The defaults are the paper's."""
 
-    sqrt_beta: float | str = 1.5
-    """√β of the bound μ + √β·σ; "theorem" for the schedule of Theorems 1 and 2."""
+    sqrt_beta: float | str | None = None
+    """√β of the bound μ + √β·σ; "theorem" for the schedule of Theorems 1 and 2. None: the method's own, which
+    is 1.5 for those of the papers."""
     lipschitz: float = 1.0
     """a·b·r of the theorem's schedule."""
     samples: int | str | None = None
@@ -55,6 +57,9 @@ class Settings:
     kernel: str | None = None
     """Of the GP: "rbf", "matern" (a product of two Matérn-5/2), "matern-3/2" or "rational-quadratic".
     None: the method's own, which is "rbf" for those of the paper."""
+    members: int | None = None
+    """How many surrogates to average over, drawn from the posterior of kernels and hyper-parameters; 0: those
+    fitted best, one a kernel. None: the method's own, which is 0 for those of the papers."""
     raw_samples: int = 1024
     """Sobol points that are scored before climbing."""
     restarts: int = 50
@@ -81,7 +86,9 @@ class Settings:
             whole(self.grid, "grid", ConfigurationError, 2)
         if self.samples is not None and not (isinstance(self.samples, str) and self.samples == DETERMINISTIC):
             whole(self.samples, "samples", ConfigurationError, 1, f', or "{DETERMINISTIC}"')
-        if not (isinstance(self.sqrt_beta, str) and self.sqrt_beta == THEOREM):
+        if self.members is not None:
+            whole(self.members, "members", ConfigurationError)
+        if self.sqrt_beta is not None and not (isinstance(self.sqrt_beta, str) and self.sqrt_beta == THEOREM):
             _positive("sqrt_beta", self.sqrt_beta, zero=True, words=f' or "{THEOREM}"')
         for name in ("lipschitz", "gamma"):
             _positive(name, getattr(self, name))
@@ -131,7 +138,9 @@ class Situation:
     settings: Settings
     seed: int
     others: tuple[ProductGP, ...] = ()
-    """The surrogates of the method's other kernels."""
+    """The method's other surrogates."""
+    own_sqrt_beta: float = 1.5
+    """The method's √β, unless the settings say otherwise."""
 
     @property
     def models(self) -> tuple[ProductGP, ...]:
@@ -148,7 +157,7 @@ class Situation:
         """√β now."""
         if self.settings.sqrt_beta == THEOREM:
             return theorem_sqrt_beta(self.count, len(set(self.model.data.groups)), self.settings.lipschitz)
-        return float(self.settings.sqrt_beta)
+        return float(self.own_sqrt_beta if self.settings.sqrt_beta is None else self.settings.sqrt_beta)
 
 
 def theorem_sqrt_beta(t: int, dx: int, lipschitz: float = 1.0) -> float:
@@ -187,6 +196,10 @@ class Method:
     uses_context: bool = True
     kernels: tuple[str, ...] = ("rbf",)
     """Of its surrogates, unless ``Settings.kernel`` says otherwise."""
+    members: int = 0
+    """Its own ``Settings.members``."""
+    sqrt_beta: float = 1.5
+    """Its own ``Settings.sqrt_beta``."""
 
 
 def _kde_nodes(s: Situation) -> Any:
@@ -328,14 +341,18 @@ METHODS: dict[str, Method] = {
             "kernel density estimate",
             "the upper bound of the mean itself",
             _bq_kde,
-            kernels=("matern", "matern-3/2"),
+            kernels=KERNELS,
+            members=8,
+            sqrt_beta=0.7,
         ),
         Method(
             "rbq-kde",
             "kernel density estimate",
             "the upper bound of the worst mean within a total-variation distance",
             _rbq_kde,
-            kernels=("matern", "matern-3/2"),
+            kernels=KERNELS,
+            members=8,
+            sqrt_beta=0.7,
         ),
         Method("erbo", "the contexts seen", "the mean of the upper bound", _erbo),
         Method(
@@ -364,8 +381,12 @@ def register(method: Method) -> None:
 
 
 def get_method(name: object) -> Method:
-    """The row of that name, or a ConfigurationError with the list."""
+    """The row of that name, or a ConfigurationError with the list; "auto" is the best by docs/evidence.md."""
+    if isinstance(name, str) and name == AUTO:
+        return METHODS[BEST]
     if isinstance(name, str) and name in METHODS:
         return METHODS[name]
-    known = ", ".join(METHODS)
-    raise ConfigurationError(f"unknown method {name!r}; the methods are {known}.{near_match(name, METHODS)}")
+    known = [AUTO, *METHODS]
+    raise ConfigurationError(
+        f"unknown method {name!r}; the methods are {', '.join(known)}.{near_match(name, known)}"
+    )

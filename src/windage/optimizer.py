@@ -22,11 +22,11 @@ from windage.density import ContextDensity
 from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError, near_match
 from windage.evidence import Evidence
 from windage.maximize import maximize
-from windage.methods import Settings, get_method
+from windage.methods import AUTO, Settings, get_method
 from windage.proposal import first_decision, next_decision, one_thread, random_decision, stream
 from windage.recommendation import Prediction, Recommendation
 from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
-from windage.surrogate import Fitted, Hyperparameters, ProductGP, follow
+from windage.surrogate import Fitted, Hyperparameters, ProductGP, ensemble, follow
 from windage.trial import Trial
 
 INITIAL = 10
@@ -39,7 +39,7 @@ class Optimizer:
     Args:
         decisions: names → ``Real``, ``Integer`` or ``Categorical``.
         contexts: names → ``Real``, with bounds, one bound or none. May be left out with ``gp-ucb``.
-        method: a row of ``windage methods``.
+        method: a row of ``windage methods``, or ``"auto"``.
         direction: ``"maximize"`` or ``"minimize"`` the value.
         seed: of everything random; None draws one.
         initial: how many first decisions come from a Sobol sequence. None: 10, or a quarter of ``budget``
@@ -52,7 +52,7 @@ class Optimizer:
         self,
         decisions: Mapping[str, Parameter],
         contexts: Mapping[str, Real] | None = None,
-        method: str = "sbo-kde",
+        method: str = AUTO,
         direction: str = "maximize",
         seed: int | None = None,
         initial: int | None = None,
@@ -150,7 +150,7 @@ class Optimizer:
             return first_decision(self._decisions.blocks, waiting, self._seed, index)
         if self._method.build is None:
             return random_decision(self._decisions.blocks, self._seed, index)
-        models = self._models(self._method.uses_context, keep=True)
+        models = self._models(self._method.uses_context, stream(self._seed, "ask", index), keep=True)
         numbers = list(self._pending)
         return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
 
@@ -227,7 +227,7 @@ class Optimizer:
         """The decision with the best posterior mean of the expectation under the estimated density."""
         self._need_observations("a recommendation")
         with one_thread():
-            models = self._models(bool(self._contexts.names))
+            models = self._models(bool(self._contexts.names), stream(self._seed, "recommend"))
             nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
             best = maximize(
@@ -257,7 +257,7 @@ class Optimizer:
         checked = [self._decisions.check(d) for d in decision]
         points = torch.from_numpy(self._decisions.encode(checked))
         with one_thread():
-            models = self._models(bool(self._contexts.names))
+            models = self._models(bool(self._contexts.names), stream(self._seed, "recommend"))
             evidence = self._evidence
             return recommendation.predict(models, evidence.kde, evidence.outcome, points, checked)
 
@@ -267,21 +267,22 @@ class Optimizer:
         seen = self._observations
         self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
 
-    def _models(self, joint: bool, keep: bool = False) -> list[ProductGP]:
-        """The GPs fitted to all observations, one a kernel: on (x, c), or on x alone.
+    def _models(self, joint: bool, seed: int, keep: bool = False) -> list[ProductGP]:
+        """The GPs that follow all observations: on (x, c), or on x alone.
 
         Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
         """
         kernel = self._settings.kernel
-        return [
-            self._model((joint, k), keep) for k in (self._method.kernels if kernel is None else (kernel,))
-        ]
+        kernels = self._method.kernels if kernel is None else (kernel,)
+        members = self._method.members if self._settings.members is None else self._settings.members
+        fitted = [self._model((joint, k), members > 0, keep) for k in kernels]
+        return ensemble(fitted, members, seed) if members else fitted
 
-    def _model(self, key: tuple[bool, str], keep: bool) -> ProductGP:
+    def _model(self, key: tuple[bool, str], free_scale: bool, keep: bool) -> ProductGP:
         count = len(self._observations)
         found = self._fitted.get(key)
         if found is None or len(found.model.data.y) != count:
-            found = follow(self._evidence.training(*key), self._fits.get(key), found)
+            found = follow(self._evidence.training(*key, free_scale), self._fits.get(key), found)
             self._fitted[key] = found
         if keep:
             self._fits[key] = (found.count, found.hyperparameters)

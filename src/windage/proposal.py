@@ -76,7 +76,9 @@ def next_decision(
     settings = evidence.settings
     own = stream(seed, "ask", index)
     first, *others = models
-    situation = Situation(first, evidence.law_contexts, evidence.kde, settings, own, tuple(others))
+    situation = Situation(
+        first, evidence.law_contexts, evidence.kde, settings, own, tuple(others), method.sqrt_beta
+    )
     acquisition = method.build(situation)
     blocks = evidence.decisions.blocks
     top = maximize(acquisition, blocks, settings.raw_samples, settings.restarts, own, known, waiting)

@@ -23,7 +23,7 @@ from optuna.distributions import (
 )
 
 from windage.errors import ConfigurationError, InputError, WindageError, near_match
-from windage.methods import Settings, get_method
+from windage.methods import AUTO, Settings, get_method
 from windage.space import ContextSpace, DecisionSpace, Real, number
 from windage.studies.axes import Axes
 
@@ -187,7 +187,7 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
     direction = table.get("direction", "maximize")
     if direction not in ("maximize", "minimize"):
         raise ConfigurationError(f'direction must be "maximize" or "minimize", not {direction!r}.')
-    method = table.get("method", "sbo-kde")
+    method = table.get("method", AUTO)
     if get_method(method).uses_context and not met:
         raise ConfigurationError(
             f"method {method!r} needs a context: add one, such as [contexts.demand], "

@@ -21,7 +21,7 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from windage.errors import ConfigurationError, NotEnoughDataError, WindageError
-from windage.methods import get_method
+from windage.methods import AUTO, get_method
 from windage.space import ContextSpace, DecisionSpace, Real, Value
 from windage.studies import reading, records, turns
 from windage.studies.axes import Axes
@@ -70,7 +70,7 @@ class ContextSampler(BaseSampler):
         self,
         contexts: Mapping[str, Real] | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
-        method: str = "sbo-kde",
+        method: str = AUTO,
         seed: int | None = None,
         initial: int | None = None,
         lease: float | None = None,

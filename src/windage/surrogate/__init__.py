@@ -1,5 +1,6 @@
 """The surrogate: a GP on (x, c), its fit in closed form, and its fast posterior on x × c."""
 
+from windage.surrogate.ensemble import ensemble
 from windage.surrogate.fit import Hyperparameters, Training, fit
 from windage.surrogate.follow import Fitted, follow
 from windage.surrogate.low_rank import kernel_factor
@@ -15,6 +16,7 @@ __all__ = [
     "SlopePosterior",
     "Training",
     "WorstPosterior",
+    "ensemble",
     "fit",
     "follow",
     "kernel_factor",

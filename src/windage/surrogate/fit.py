@@ -29,6 +29,15 @@ TOLERANCE, REACH = 1e-4, 0.5
 """A fit ends when a step gains less, in log posterior; the first step is so long, in log units."""
 
 
+SHAPE, RATE = 2.0, 2.0
+"""Of the inverse gamma prior of a free variance: its mean is 2, its mode 2/3."""
+
+
+def scale_of(quadratic: float, t: int) -> float:
+    """A free variance after t observations with (y - m)ᵀK⁻¹(y - m) = ``quadratic``: that of Student's law."""
+    return (RATE + 0.5 * quadratic) / (SHAPE + 0.5 * t)
+
+
 @dataclass(frozen=True)
 class Hyperparameters:
     """A fitted GP, as plain numbers: one lengthscale a coordinate of x and of c, noise variance, mean."""
@@ -51,6 +60,8 @@ class Training:
     y: Tensor
     groups: tuple[int, ...]
     kernel: str
+    free_scale: bool = False
+    """Whether the variance of the outcomes is unknown and integrated out, or 1, as of standardised ones."""
 
     @property
     def group_of(self) -> list[int]:
@@ -64,7 +75,7 @@ class LogPosterior:
 
     def __init__(self, data: Training) -> None:
         self.y, self.profile = data.y, kernels.PROFILES[data.kernel]
-        self.rbf = data.kernel == "rbf"
+        self.rbf, self.free_scale = data.kernel == "rbf", data.free_scale
         z = torch.cat([data.x, data.c], dim=1)
         self.group_of, self.dx = data.group_of, data.x.shape[1]
         self.size, self.split = max(self.group_of) + 1, max(data.groups) + 1
@@ -122,9 +133,9 @@ class LogPosterior:
         solved, ones = (factor.inverse @ self.y_and_ones).unbind(1)
         mean = float(solved.sum() / ones.sum())
         alpha = solved - mean * ones
-        value = -0.5 * float((self.y - mean) @ alpha) - 0.5 * factor.log_determinant
-        value -= 0.5 * len(alpha) * math.log(2 * math.pi)
-        pull = torch.addr(factor.inverse, alpha, alpha, beta=-1, out=self.inverse)  # ααᵀ - K⁻¹
+        fit, weight = self._misfit(float((self.y - mean) @ alpha))
+        value = fit - 0.5 * factor.log_determinant
+        pull = torch.addr(factor.inverse, alpha, alpha, beta=-1, alpha=weight, out=self.inverse)  # wααᵀ - K⁻¹
         gradient = np.empty_like(theta)
         gradient[-1] = 0.5 * noise * float(pull.trace())
         if parts is None:
@@ -134,6 +145,18 @@ class LogPosterior:
         gradient[: self.size] = 0.5 * np.exp(-2 * theta[: self.size]) * shares.numpy()
         prior, slope = self._prior(theta)
         return value + prior, gradient + slope, mean
+
+    def _misfit(self, quadratic: float) -> tuple[float, float]:
+        """What (y - m)ᵀK⁻¹(y - m) adds to the log likelihood, and -2 times the slope in it.
+
+        With a free variance it is Student's: log ∫ N(y; m, sK) IG(s; a, b) ds, and the slope 1/``scale_of``.
+        """
+        t = len(self.y)
+        if not self.free_scale:
+            return -0.5 * quadratic - 0.5 * t * math.log(2 * math.pi), 1.0
+        shape = SHAPE + 0.5 * t
+        value = math.lgamma(shape) - math.lgamma(SHAPE) - 0.5 * t * math.log(2 * math.pi * RATE)
+        return value - shape * math.log1p(0.5 * quadratic / RATE), 1 / scale_of(quadratic, t)
 
     def _covariance(self, theta: Array) -> tuple[Tensor, list[tuple[Tensor, Tensor]] | None]:
         """k(Z, Z), and for a product of kernels the squares of each with the slope in them.

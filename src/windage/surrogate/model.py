@@ -1,90 +1,43 @@
-"""The GP on (x, c): an ordinary BoTorch model with a product kernel and known hyper-parameters."""
+"""The GP on (x, c): its numbers, and the same as an ordinary BoTorch model for whoever wants one."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import torch
-from botorch.models import SingleTaskGP
-from gpytorch.constraints import GreaterThan
-from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, RQKernel
-from gpytorch.priors import LogNormalPrior
 from torch import Tensor
 
-from windage.surrogate import kernels
 from windage.surrogate.factor import Covariance, Factor
-from windage.surrogate.fit import Hyperparameters, Training
+from windage.surrogate.fit import Hyperparameters, Training, scale_of
 
-SMOOTHNESS = {"matern": 2.5, "matern-3/2": 1.5}
-
-
-def _kernel(name: str, first: int, stop: int, dimensions: int) -> Kernel:
-    prior = LogNormalPrior(kernels.lengthscale_loc(dimensions), kernels.LENGTHSCALE_SCALE)
-    constraint = GreaterThan(kernels.MIN_LENGTHSCALE, transform=None, initial_value=prior.mode)
-    options = {
-        "ard_num_dims": stop - first,
-        "active_dims": tuple(range(first, stop)),
-        "lengthscale_prior": prior,
-        "lengthscale_constraint": constraint,
-    }
-    if name == "rational-quadratic":
-        kernel = RQKernel(**options)
-        kernel.alpha = torch.ones(1, dtype=torch.double)
-        return kernel
-    return RBFKernel(**options) if name == "rbf" else MaternKernel(nu=SMOOTHNESS[name], **options)
+if TYPE_CHECKING:
+    from botorch.models import SingleTaskGP
 
 
-class ProductGP(SingleTaskGP):  # type: ignore[misc]
-    """A BoTorch GP on (x, c) with kernel kx(x, x')·kc(c, c') on standardised outcomes.
+class ProductGP:
+    """A GP on (x, c) with kernel kx(x, x')·kc(c, c') and known hyper-parameters, on standardised outcomes.
 
-    ``posterior`` is BoTorch's. ``precision`` and ``alpha`` feed the fast product posterior
-    (``windage.surrogate.posterior``), which gives the same moments on x × c without building x × c.
+    ``precision`` and ``alpha`` feed the fast product posterior (``windage.surrogate.posterior``). BoTorch's
+    model of the same GP is made when it is asked for: making it takes longer than all the numbers.
     """
 
     def __init__(
-        self, data: Training, hyperparameters: Hyperparameters | None = None, base: Factor | None = None
+        self,
+        data: Training,
+        hyperparameters: Hyperparameters,
+        base: Factor | None = None,
+        variance: float | None = None,
     ) -> None:
-        """``base``: the factor of the first observations, where it is known for these hyper-parameters."""
-        dx, dc = data.x.shape[1], data.c.shape[1]
-        covariance = _kernel(data.kernel, 0, dx, dx + dc)
-        if dc:
-            covariance = covariance * _kernel(data.kernel, dx, dx + dc, dx + dc)
-        super().__init__(
-            train_X=torch.cat([data.x, data.c], dim=1),
-            train_Y=data.y[:, None],
-            covar_module=covariance,
-            outcome_transform=None,
-        )
-        self.data = data
-        self.hyperparameters = hyperparameters
-        self._base = base
-        if hyperparameters is not None:
-            self._set(hyperparameters)
-        self.eval()
-
-    def _set(self, hyper: Hyperparameters) -> None:
-        factors = self.covar_module.kernels if hyper.c else [self.covar_module]
-        for factor, lengthscale in zip(factors, (hyper.x, hyper.c), strict=False):
-            factor.lengthscale = torch.tensor([lengthscale], dtype=torch.double)
-        self.likelihood.noise = torch.tensor([hyper.noise], dtype=torch.double)
-        self.mean_module.constant = torch.tensor(hyper.mean, dtype=torch.double)
-
-    @cached_property
-    def scales(self) -> tuple[Tensor, Tensor]:
-        """The lengthscales of x and of c."""
-        factors = self.covar_module.kernels if self.data.c.shape[1] else [self.covar_module]
-        found = [factor.lengthscale.detach().reshape(-1) for factor in factors]
-        return found[0], found[1] if len(found) > 1 else found[0][:0]
-
-    @property
-    def mean(self) -> float:
-        """The constant prior mean."""
-        return float(self.mean_module.constant.detach())
-
-    @cached_property
-    def covariance(self) -> Covariance:
-        """Its kernel and noise as plain numbers."""
-        return Covariance(self.data.kernel, *self.scales, float(self.likelihood.noise.detach()))
+        """``base``: the factor of the first observations, where it is known for these hyper-parameters;
+        ``variance``: the prior variance, where it is not to be found from the data.
+        """
+        self.data, self.hyperparameters = data, hyperparameters
+        self.mean = hyperparameters.mean
+        self.scales = (data.x.new_tensor(hyperparameters.x), data.x.new_tensor(hyperparameters.c))
+        self.covariance = Covariance(data.kernel, *self.scales, hyperparameters.noise)
+        self._base, self._variance = base, variance
 
     @cached_property
     def factor(self) -> Factor:
@@ -101,19 +54,35 @@ class ProductGP(SingleTaskGP):  # type: ignore[misc]
         """K⁻¹(y - m), t."""
         return self.precision @ (self.data.y - self.mean)
 
+    @cached_property
+    def variance(self) -> float:
+        """The prior variance, by which every variance is multiplied; the means do not depend on it."""
+        if self._variance is not None:
+            return self._variance
+        if not self.data.free_scale:
+            return 1.0
+        return scale_of(float((self.data.y - self.mean) @ self.alpha), len(self.alpha))
+
     def extended(self, x: Tensor, c: Tensor) -> ProductGP:
         """The same GP after pretended observations at (x, c) that equal its posterior mean there.
 
         The mean stays, the variance shrinks: how a decision allows for others still on their way.
         """
-        assert self.hyperparameters is not None
-        y = self.mean_at(x, c)
-        data = self.data
-        more = Training(
-            torch.cat([data.x, x]), torch.cat([data.c, c]), torch.cat([data.y, y]), data.groups, data.kernel
-        )
-        return ProductGP(more, self.hyperparameters, self.factor)
+        data, y = self.data, self.mean_at(x, c)
+        more = replace(data, x=torch.cat([data.x, x]), c=torch.cat([data.c, c]), y=torch.cat([data.y, y]))
+        return ProductGP(more, self.hyperparameters, self.factor, self.variance)
 
     def mean_at(self, x: Tensor, c: Tensor) -> Tensor:
         """The posterior mean at paired points (x_i, c_i), n."""
         return self.mean + self.covariance(x, c, self.data.x, self.data.c) @ self.alpha
+
+    @cached_property
+    def botorch(self) -> SingleTaskGP:
+        """The same GP as a BoTorch model."""
+        from windage.surrogate.botorch import botorch_model
+
+        return botorch_model(self.data, self.hyperparameters, self.variance)
+
+    def posterior(self, z: Tensor, **options: Any) -> Any:
+        """BoTorch's posterior at z = (x, c)."""
+        return self.botorch.posterior(z, **options)

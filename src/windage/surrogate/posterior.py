@@ -3,7 +3,9 @@
 Symbols: B decisions, M context nodes, t observations. With k = kx(x, X) (t) for one decision and
 Kc = kc(nodes, C) (M × t):
 
-    mean_m = m + Σ_i k_i α_i Kc_mi,     var_m = 1 - Σ_ij k_i Kc_mi K⁻¹_ij Kc_mj k_j.
+    mean_m = m + Σ_i k_i α_i Kc_mi,     var_m = s·(1 - Σ_ij k_i Kc_mi K⁻¹_ij Kc_mj k_j),
+
+with s the prior variance, 1 for a GP on standardised outcomes unless it is free.
 
 How the variance is computed is one of the forms in ``windage.surrogate.forms``: the one that takes least
 work for about so many decisions. All carry hand-written first derivatives, tested against autograd through
@@ -128,12 +130,13 @@ class NodePosterior:
             self.form, self.left = self._choose(None, MANY), math.inf
         k, h = self.side.forward(x)
         mean, explained, inner = self.form.moments(k)
-        return mean + self.offset, 1 - explained, ((x, h, inner), self.form)
+        return mean + self.offset, self.model.variance * (1 - explained), ((x, h, inner), self.form)
 
     def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B × M each → B × Dx."""
         (x, h, inner), form = saved
-        return self.side.backward(x, h, form.pull_back(inner, grad_mean, grad_variance))
+        grad_k = form.pull_back(inner, grad_mean, self.model.variance * grad_variance)
+        return self.side.backward(x, h, grad_k)
 
 
 class SlopePosterior(NodePosterior):
@@ -190,13 +193,14 @@ class ExpectationPosterior:
         seen = k * z
         solved = seen @ self.model.precision
         mean = self.model.mean + seen @ self.model.alpha
-        variance = v0 - torch.linalg.vecdot(solved, seen)
+        variance = self.model.variance * (v0 - torch.linalg.vecdot(solved, seen))
         return mean, variance.clamp_min(0), ((x, h * z, solved), None)
 
     def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B each → B × Dx."""
         x, slope, solved = saved[0]
-        grad_seen = grad_mean[:, None] * self.model.alpha - (2 * grad_variance)[:, None] * solved
+        pull = (2 * self.model.variance) * grad_variance
+        grad_seen = grad_mean[:, None] * self.model.alpha - pull[:, None] * solved
         return self.side.backward(x, slope, grad_seen)
 
 
