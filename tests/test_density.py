@@ -156,6 +156,51 @@ def test_one_context_gives_a_density():
     assert torch.isfinite(kde.sample(10, torch.Generator().manual_seed(0))).all()
 
 
+@pytest.mark.parametrize("boundary", ["clamp", "reflect", "none"])
+@pytest.mark.parametrize("dimensions", [1, 2])
+def test_held_out_likelihood_is_that_of_the_estimate_from_the_others(boundary, dimensions):
+    contexts = sobol(9, dimensions, 3)
+    ends = torch.zeros(dimensions).double(), torch.ones(dimensions).double()
+    kde = Kde(contexts, torch.full((dimensions,), 0.1).double(), *ends, boundary)
+    others = [torch.cat([contexts[:i], contexts[i + 1 :]]) for i in range(9)]
+    plain = [
+        float(Kde(rest, kde.bandwidth, *ends, boundary).pdf(contexts[i : i + 1]).log())
+        for i, rest in enumerate(others)
+    ]
+    assert kde.held_out() == pytest.approx(np.mean(plain), rel=1e-9)
+
+
+def test_contexts_on_a_bound_speak_for_clamping_and_a_law_that_ends_there_for_reflection():
+    generator = torch.Generator().manual_seed(4)
+    ends = torch.zeros(1).double(), torch.ones(1).double()
+    inside = torch.rand(80, 1, generator=generator, dtype=torch.double)
+    clipped = (0.4 * torch.randn(80, 1, generator=generator, dtype=torch.double) + 0.5).clamp(0, 1)
+    assert Kde.of(inside, "held-out", "held-out", *ends).boundary == "reflect"
+    assert Kde.of(clipped, "held-out", "held-out", *ends).boundary == "clamp"
+    on = clipped[:, 0] == 0
+    law = Kde.of(clipped, "rule-of-thumb", "clamp", *ends)
+    atom = law.nodes().weights[0]
+    assert 0.3 < float(atom) / float(on.double().mean()) < 3  # the probability that the likelihood counts
+
+
+def test_held_out_likelihood_chooses_the_narrow_rule_for_humps_and_the_wide_for_one():
+    generator = torch.Generator().manual_seed(5)
+    noise = torch.randn(200, 1, generator=generator, dtype=torch.double)
+    centres = torch.tensor([0.2, 0.5, 0.8], dtype=torch.double)[torch.arange(200) % 3][:, None]
+    humps, hill = centres + 0.02 * noise, 0.5 + 0.1 * noise
+    chosen, plain = Kde.of(humps, "held-out"), Kde.of(humps)
+    assert torch.equal(chosen.bandwidth, isj(humps))
+    assert chosen.held_out() > plain.held_out() + 0.3
+    assert float(Kde.of(hill, "held-out").bandwidth / rule_of_thumb(hill)) > 0.7
+
+
+@pytest.mark.parametrize("contexts", [[[0.3]], [[0.3], [0.3]], [[0.0], [0.0], [1.0]]])
+def test_held_out_choice_of_hardly_any_contexts(contexts):
+    ends = torch.zeros(1).double(), torch.ones(1).double()
+    law = Kde.of(torch.tensor(contexts, dtype=torch.double), "held-out", "held-out", *ends)
+    assert float(law.nodes().weights.sum()) == pytest.approx(1)
+
+
 @pytest.mark.parametrize(
     ("dimensions", "size", "side"), [(1, 100, 100), (2, 100, 10), (2, 1024, 32), (4, 1024, 6), (3, 1000, 10)]
 )

@@ -24,7 +24,8 @@ DETERMINISTIC = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM = "theorem"
 AUTO, BEST = "auto", "bq-kde"
-BANDWIDTHS = ("rule-of-thumb", "silverman", "isj")
+BANDWIDTHS = ("rule-of-thumb", "silverman", "isj", "held-out")
+BOUNDARIES = ("clamp", "reflect", "none", "held-out")
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 KERNELS = ("rbf", "matern", "matern-3/2", "rational-quadratic")
@@ -51,9 +52,10 @@ class Settings:
     gamma: float = 0.1
     """Confidence of ε_t = (2 + sqrt(2 log(1/γ)))/√t."""
     bandwidth: str | float = "rule-of-thumb"
-    """Of the KDE: "rule-of-thumb", "silverman", "isj" (laws of several humps), or a width in the unit box."""
+    """Of the KDE: "rule-of-thumb", "silverman", "isj" (laws of several humps), "held-out" (whichever of them
+    makes each context likeliest, given the others), or a width in the unit box."""
     boundary: str = "clamp"
-    """At the stated bounds of a context: "clamp", "reflect" or "none"."""
+    """At the stated bounds of a context: "clamp", "reflect", "none", or "held-out" (one of the first two)."""
     kernel: str | None = None
     """Of the GP: "rbf", "matern" (a product of two Matérn-5/2), "matern-3/2" or "rational-quadratic".
     None: the method's own, which is "rbf" for those of the paper."""
@@ -98,7 +100,7 @@ class Settings:
             _positive("radius", self.radius, zero=True)
         if self.kernel is not None:
             _one_of("kernel", self.kernel, KERNELS)
-        _one_of("boundary", self.boundary, ("clamp", "reflect", "none"))
+        _one_of("boundary", self.boundary, BOUNDARIES)
         if isinstance(self.bandwidth, str):
             _one_of("bandwidth", self.bandwidth, BANDWIDTHS)
         else:

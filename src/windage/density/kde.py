@@ -27,6 +27,10 @@ CELLS: Mapping[int, int] = {1: 64, 2: 20}
 SOBOL_NODES = 512
 NEGLIGIBLE = 1e-9
 """Cells of less probability than this are dropped."""
+HELD_OUT, BOUNDARIES = "held-out", ("clamp", "reflect")
+"""What chooses a rule or a handling of the bounds by the likelihood of contexts held out, and among which."""
+HELD_OUT_CONTEXTS, LEAST_DENSITY = 512, 1e-12
+"""How many of the contexts are held out, one at a time, and below which a density counts as this."""
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,14 @@ class Kde:
         lower: Tensor | None = None,
         upper: Tensor | None = None,
     ) -> Kde:
-        """The estimate from the contexts seen, n × Dc."""
-        dimensions = contexts.shape[1]
-        if isinstance(bandwidth, str):
-            h = RULES[bandwidth](contexts)
-            h = torch.where(h > 1e-12, h, MIN_BANDWIDTH)
-        else:
-            h = torch.full((dimensions,), float(bandwidth), dtype=contexts.dtype)
-        infinite = torch.full((dimensions,), math.inf, dtype=contexts.dtype)
+        """The estimate from the contexts seen, n × Dc; "held-out" chooses by ``held_out``."""
+        infinite = torch.full((contexts.shape[1],), math.inf, dtype=contexts.dtype)
         lower = -infinite if lower is None else lower
         upper = infinite if upper is None else upper
-        return cls(contexts, h, lower, upper, boundary)
+        widths = [_widths(contexts, rule) for rule in (RULES if bandwidth == HELD_OUT else (bandwidth,))]
+        handlings = BOUNDARIES if boundary == HELD_OUT else (boundary,)
+        found = [cls(contexts, h, lower, upper, handling) for handling in handlings for h in widths]
+        return found[0] if len(found) == 1 else max(found, key=lambda kde: kde.held_out())
 
     @cached_property
     def _images(self) -> list[list[tuple[float, float]]]:
@@ -90,16 +91,42 @@ class Kde:
         lower, upper = self.lower[d : d + 1], self.upper[d : d + 1]
         return Kde(self.centres[:, d : d + 1], self.bandwidth[d : d + 1], lower, upper, self.boundary)
 
+    def held_out(self) -> float:
+        """The mean log likelihood of each context under the estimate from the others.
+
+        The density counts inside the bounds and the probability on them: contexts that lie on a bound speak
+        for a clamped law, which alone has probability there; if none does, a reflected law is likelier.
+        """
+        n = len(self.centres)
+        if n < 2:
+            return 0.0
+        some = torch.linspace(0, n - 1, min(n, HELD_OUT_CONTEXTS)).long()
+        product = self.centres.new_ones(len(some), n)
+        for d in range(len(self.bandwidth)):
+            points = self.centres[some, d]
+            kernels = self._kernels(points, d)
+            for bound, side in ((self.lower[d], 1), (self.upper[d], -1)):
+                on = points == bound
+                tail = torch.special.ndtr(side * (bound - self.centres[:, d]) / self.bandwidth[d])
+                kernels[on] = tail if self.boundary == "clamp" else 0.0
+            product *= kernels
+        product[torch.arange(len(some)), some] = 0
+        return float((product.sum(1) / (n - 1)).clamp_min(LEAST_DENSITY).log().mean())
+
+    def _kernels(self, points: Tensor, d: int) -> Tensor:
+        """Each centre's share of the density of one coordinate at points, m × n."""
+        h = self.bandwidth[d]
+        total = points.new_zeros(len(points), len(self.centres))
+        for sign, shift in self._images[d]:
+            scaled = (points[:, None] - (sign * self.centres[:, d] + shift)) / h
+            total += (-0.5 * scaled.square()).exp()
+        return total / (h * math.sqrt(2 * math.pi))
+
     def pdf(self, points: Tensor) -> Tensor:
         """The density at points, m × Dc → m. Clamped mass is atoms on the bounds and no part of it."""
         product = points.new_ones(len(points), len(self.centres))
-        for d, maps in enumerate(self._images):
-            h = self.bandwidth[d]
-            total = torch.zeros_like(product)
-            for sign, shift in maps:
-                scaled = (points[:, d, None] - (sign * self.centres[:, d] + shift)) / h
-                total += (-0.5 * scaled.square()).exp()
-            product *= total / (h * math.sqrt(2 * math.pi))
+        for d in range(len(self.bandwidth)):
+            product *= self._kernels(points[:, d], d)
         density = product.mean(1)
         if self.boundary == "none":
             return density
@@ -178,3 +205,11 @@ class Kde:
             mass[:, 0] += lower_tail
             mass[:, -1] += upper_tail
         return positions, mass
+
+
+def _widths(contexts: Tensor, rule: str | float) -> Tensor:
+    """The bandwidth by a rule, or the number itself."""
+    if not isinstance(rule, str):
+        return torch.full((contexts.shape[1],), float(rule), dtype=contexts.dtype)
+    widths = RULES[rule](contexts)
+    return torch.where(widths > 1e-12, widths, MIN_BANDWIDTH)
