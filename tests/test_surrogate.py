@@ -12,12 +12,23 @@ from botorch.fit import fit_gpytorch_mll
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import integrate, stats
 
 import reference
-from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP, Training, fit, follow
+from windage.surrogate import (
+    ExpectationPosterior,
+    NodePosterior,
+    ProductGP,
+    Training,
+    ensemble,
+    fit,
+    follow,
+)
 from windage.surrogate.botorch import botorch_model
-from windage.surrogate.fit import LogPosterior
+from windage.surrogate.ensemble import WIDEST, kernel_weights, laplace
+from windage.surrogate.fit import RATE, SHAPE, LogPosterior
 from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
+from windage.surrogate.kernels import MIN_NOISE
 from windage.surrogate.low_rank import kernel_factor, low_rank
 
 KERNELS = ["rbf", "matern", "matern-3/2", "rational-quadratic"]
@@ -284,3 +295,135 @@ def test_a_far_context_does_not_blur_the_others():
 
 def data_with(data: Training, c: torch.Tensor) -> Training:
     return Training(data.x, c, data.y, data.groups, data.kernel)
+
+
+def free(data):
+    return replace(data, free_scale=True)
+
+
+@given(st.integers(2, 30), st.integers(0, 2), st.sampled_from(KERNELS), st.integers(0, 999))
+def test_gradient_of_the_log_posterior_with_a_free_variance(t, dc, kernel, seed):
+    target = LogPosterior(free(reference.random_training(t, 2, dc, seed, kernel)))
+    theta = target.start() + np.random.default_rng(seed).normal(size=2 + dc + 1) * 0.3
+    gradient = target(theta)[1]
+    for i, step in enumerate(1e-5 * np.eye(len(theta))):
+        slope = (target(theta + step)[0] - target(theta - step)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+def test_a_free_variance_is_integrated_out():
+    data = free(reference.random_training(12, 2, 1, 4))
+    target = LogPosterior(data)
+    theta = target.start()
+    value, _, mean = target(theta)
+    hyper = target.hyperparameters(theta, np.zeros((0, 0)))
+    model = ProductGP(data, hyper)
+    unit = np.linalg.inv(model.precision.numpy())
+
+    def joint(s):
+        prior = stats.invgamma(SHAPE, scale=RATE).pdf(s)
+        return prior * stats.multivariate_normal(np.full(12, mean), s * unit).pdf(data.y.numpy())
+
+    evidence = integrate.quad(joint, 0, np.inf)[0]
+    posterior_mean = integrate.quad(lambda s: s * joint(s), 0, np.inf)[0] / evidence
+    assert value - target._prior(theta)[0] == pytest.approx(np.log(evidence), rel=1e-6)
+    # the variance is the scale of Student's law with 2a + t degrees of freedom, whose own variance is larger
+    freedom = 2 * SHAPE + 12
+    assert model.variance * freedom / (freedom - 2) == pytest.approx(posterior_mean, rel=1e-6)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_free_variance_multiplies_every_variance(kernel):
+    data = free(reference.random_training(25, 2, 1, 4, kernel))
+    model = ProductGP(data, fit(data))
+    assert model.variance != 1
+    nodes, weights = points(12, 1, 1), torch.full((12,), 1 / 12).double()
+    x = points(4, 2, 3).requires_grad_(True)
+    for mine, theirs in (
+        (NodePosterior(model, nodes)(x), reference.tiled_moments(model, x, nodes)),
+        (
+            ExpectationPosterior(model, nodes, weights)(x),
+            reference.tiled_expectation(model, x, nodes, weights),
+        ),
+    ):
+        for fast, plain in zip(mine, theirs, strict=True):
+            assert torch.allclose(fast, plain, rtol=0, atol=1e-7)
+            (a,) = torch.autograd.grad(fast.sum(), x, retain_graph=True)
+            (b,) = torch.autograd.grad(plain.sum(), x, retain_graph=True)
+            assert torch.allclose(a, b, rtol=1e-5, atol=1e-5)
+    extended = model.extended(points(2, 2, 5), points(2, 1, 6))
+    assert extended.variance == model.variance  # what is pretended teaches nothing of it
+
+
+def fitted_kernels(t=30, seed=4, dc=1):
+    found = []
+    for kernel in KERNELS:
+        data = free(reference.random_training(t, 2, dc, seed, kernel))
+        found.append(ProductGP(data, fit(data)))
+    return found
+
+
+def test_kernels_weigh_as_their_evidence():
+    fitted = fitted_kernels()
+    evidence = np.array([model.hyperparameters.log_posterior for model in fitted])
+    weights = kernel_weights(fitted)
+    assert weights.sum() == pytest.approx(1)
+    assert np.allclose(np.log(weights / weights[0]), evidence - evidence[0])
+
+
+@pytest.mark.parametrize("count", [1, 2, 8, 50])
+def test_an_ensemble_holds_each_kernel_by_its_share(count):
+    fitted = fitted_kernels()
+    members = ensemble(fitted, count, seed=3)
+    assert len(members) == count
+    shares = [sum(m.data.kernel == f.data.kernel for m in members) for f in fitted]
+    assert np.all(np.abs(shares - count * kernel_weights(fitted)) <= 1)
+    for model, share in zip(fitted, shares, strict=True):
+        assert (model in members) == (share > 0)
+    again = ensemble(fitted, count, seed=3)
+    assert [m.hyperparameters.x for m in again] == [m.hyperparameters.x for m in members]
+    drawn = [m for m in members if m not in fitted]
+    assert len({m.hyperparameters.x for m in drawn}) == len(drawn)
+    for member in drawn:  # the mean is that of its own hyper-parameters, and the factor too
+        target = LogPosterior(member.data)
+        theta = theta_of(member.hyperparameters)
+        assert member.mean == pytest.approx(target(theta)[2], rel=1e-6, abs=1e-9)
+        plain = ProductGP(member.data, member.hyperparameters)
+        assert torch.allclose(member.precision, plain.precision)
+
+
+def test_laplace_is_the_inverse_of_the_curvature():
+    data = free(reference.random_training(60, 2, 1, 4, noise=0.3))
+    target = LogPosterior(data)
+    theta = theta_of(fit(data))
+    spread = laplace(target, theta)
+    step = 2e-3 * np.eye(len(theta))
+    hessian = np.array(
+        [
+            [
+                -(
+                    target(theta + a + b)[0]
+                    - target(theta + a - b)[0]
+                    - target(theta - a + b)[0]
+                    + target(theta - a - b)[0]
+                )
+                / (4 * 2e-3**2)
+                for b in step
+            ]
+            for a in step
+        ]
+    )
+    widths = np.sqrt(np.linalg.eigvalsh(np.linalg.inv(hessian)))
+    assert widths.max() < WIDEST  # so that nothing was cut off
+    assert np.allclose(spread @ spread.T, np.linalg.inv(hessian), rtol=0.02, atol=1e-3)
+    assert np.allclose(laplace(target, theta, 1e6) @ laplace(target, theta, 1e6).T, WIDEST**2 * np.eye(4))
+
+
+def test_a_hyperparameter_at_its_bound_stays_there():
+    data = free(reference.random_training(80, 2, 1, 4, noise=0.0))
+    hyper = fit(data)
+    assert hyper.noise == pytest.approx(MIN_NOISE)
+    spread = laplace(LogPosterior(data), LogPosterior(data).theta(hyper))
+    assert not spread[-1].any()
+    members = ensemble([ProductGP(data, hyper)], 6, seed=0)
+    assert {round(m.hyperparameters.noise / MIN_NOISE, 9) for m in members} == {1.0}

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
+from windage.bench.display import display_of, show
 from windage.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from windage.bench.run import Result
-    from windage.bench.runner import Progress
-    from windage.bench.tables import Sheet
 
 app = typer.Typer(no_args_is_help=True, help="Run the paper's experiments, and show what came out.")
 
@@ -92,7 +86,7 @@ def run(
     console.print(f"{len(tasks)} runs of {tasks[0].configuration.budget} decisions → {out}")
     start = time.monotonic()
     try:
-        with _display(console) as display:
+        with display_of(console) as display:
             summary = runner.run_all(tasks, display, jobs, backend, scheduler)
     except KeyboardInterrupt:
         console.print("Stopped. Nothing is lost: the same command goes on from here.")
@@ -127,7 +121,7 @@ def tables(
     if as_json:
         typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
     for sheet in made:
-        _show(sheet, out or results / "tables", quiet=as_json)
+        show(sheet, out or results / "tables", quiet=as_json)
 
 
 @app.command()
@@ -144,6 +138,52 @@ def figures(
 
     paths = [str(p) for p in draw(load(results, portfolio_data, plugin or ()), out or results / "figures")]
     typer.echo(json.dumps(paths, indent=2) if as_json else "\n".join(paths))
+
+
+@app.command()
+def judge(
+    results: Results,
+    method: Annotated[str, typer.Option(help="The method to judge.")] = "auto",
+    portfolio_data: PortfolioData = None,
+    plugin: Plugins = None,
+    out: Out = None,
+    as_json: AsJson = False,
+) -> None:
+    """One method against the others and the published figures: regret, paired tests, seeds caught."""
+    from windage.bench.judge import sheets
+    from windage.bench.results import load
+    from windage.methods import get_method
+
+    table = load(results, portfolio_data, plugin or ())
+    made = sheets(table, get_method(method).name)
+    if as_json:
+        typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
+    for sheet in made:
+        show(sheet, out or results / "tables", quiet=as_json)
+
+
+@app.command("law-regret")
+def law_regret(
+    seeds: Annotated[str, typer.Option(help="Of the contexts: 0-9.")] = "0-9",
+    budget: Annotated[int, typer.Option(min=6)] = 200,
+    out: Annotated[Path | None, typer.Option(help="Write the table here too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """What the estimate of the law alone costs: the regret of the decisions best under it, f known."""
+    from windage.bench import law_regret as study
+    from windage.bench.configuration import LATER_PROBLEMS, parse_seeds
+
+    chosen = parse_seeds(seeds)
+    rows = []
+    total = len(chosen) * len(LATER_PROBLEMS) * (len(study.ESTIMATES) + 1)
+    with Console(stderr=True).status("") as status:
+        for row in study.measure(chosen, budget):
+            rows.append(row)
+            status.update(f"{len(rows)} of {total} runs")
+    if as_json:
+        names = ("problem", "seed", "estimate", "regret")
+        typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
+    show(study.sheet(rows, budget), out, quiet=as_json)
 
 
 @app.command()
@@ -173,7 +213,7 @@ def runtime(
         timings = [study.measure(name, budget, repeats, at, status.update) for name in names]
     if as_json:
         typer.echo(json.dumps([timing.to_dict() for timing in timings], indent=2))
-    _show(study.sheet(timings), out, quiet=as_json)
+    show(study.sheet(timings), out, quiet=as_json)
 
 
 @app.command()
@@ -195,7 +235,7 @@ def density(
     if as_json:
         names = ("law", "bandwidth", "n", "distance")
         typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
-    _show(study.sheet(rows), out, quiet=as_json)
+    show(study.sheet(rows), out, quiet=as_json)
 
 
 @app.command()
@@ -224,96 +264,6 @@ def saa(
     )
     if as_json:
         typer.echo(json.dumps([asdict(error) for error in errors], indent=2))
-    _show(study.sheet(errors, title), out, quiet=as_json)
+    show(study.sheet(errors, title), out, quiet=as_json)
     if out is not None:
         study.picture(errors, out / "saa.png", f"{problem}, {observations} decisions made")
-
-
-def _show(sheet: Sheet, out: Path | None, quiet: bool = False) -> None:
-    """A table in the terminal, and as files where they are wanted."""
-    if not quiet:
-        table = Table(*sheet.head)
-        style = {"": "{}", "best": "[bold]{}[/bold]", "tie": "{} *"}
-        for name, cells in sheet.rows:
-            table.add_row(name, *(style[cell.mark].format(cell.text) for cell in cells))
-        typer.echo(sheet.title)
-        Console().print(table)
-    if out is not None:
-        for path in sheet.write(out):
-            typer.echo(path, err=quiet)
-
-
-def _display(console: Console) -> Any:
-    return _Bars(console) if console.is_terminal else _Lines(console)
-
-
-class _Bars:
-    """Bars in a terminal: all steps with the time left, and one for each run under way."""
-
-    def __init__(self, console: Console) -> None:
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-        self.bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(elapsed_when_finished=True),
-            console=console,
-        )
-        self.overall: Any = None
-        self.under_way: dict[str, Any] = {}
-
-    def __enter__(self) -> _Bars:
-        self.bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.bars.stop()
-
-    def show(self, state: Progress) -> None:
-        """Redraw."""
-        if self.overall is None:
-            self.overall = self.bars.add_task("", total=state.all_steps, completed=state.steps)
-        text = f"{state.runs} of {state.all_runs} runs"
-        self.bars.update(self.overall, completed=state.steps, description=text)
-        for name, done, budget in state.active:
-            if name not in self.under_way:
-                self.under_way[name] = self.bars.add_task(name, total=budget)
-            self.bars.update(self.under_way[name], completed=done)
-        for name in set(self.under_way) - {name for name, _, _ in state.active}:
-            self.bars.remove_task(self.under_way.pop(name))
-
-    def finished(self, result: Result, state: Progress) -> None:
-        """A failure stays visible."""
-        if result.error is not None:
-            self.bars.console.print(f"failed: {result.name}: {result.error}")
-        self.show(state)
-
-
-class _Lines:
-    """A line a finished run, with the time left, where there is no terminal."""
-
-    def __init__(self, console: Console) -> None:
-        self.console, self.start, self.first = console, time.monotonic(), -1
-
-    def __enter__(self) -> _Lines:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.stderr.flush()
-
-    def show(self, state: Progress) -> None:
-        """Only remember where it began."""
-        if self.first < 0:
-            self.first = state.steps
-
-    def finished(self, result: Result, state: Progress) -> None:
-        """The line."""
-        self.show(state)
-        speed = (state.steps - self.first) / max(time.monotonic() - self.start, 1e-9)
-        left = (state.all_steps - state.steps) / speed if speed > 0 else 0.0
-        time_left = f", about {left / 60:.0f} min left" if left >= 90 else f", about {left:.0f} s left"
-        word = "failed" if result.error is not None else "done"
-        self.console.print(
-            f"{word} {result.name} ({state.runs} of {state.all_runs}{time_left if speed > 0 else ''})"
-        )

@@ -28,6 +28,7 @@ from windage.bench import steps
 from windage.bench.configuration import Task, new_optimizer
 from windage.bench.files import lock, write_whole
 from windage.bench.problems import Problem
+from windage.space import Array
 
 CONTEXT, NOISE = 1, 2
 """The streams of a seed: contexts and noise, the same for every method."""
@@ -129,10 +130,16 @@ def _restored(optimizer: Any, done: list[dict[str, Any]]) -> Any:
 
 def _meet(problem: Problem, seed: int, step: int, decision: dict[str, Any]) -> tuple[dict[str, float], float]:
     """The context of this step and the value that comes out: the same context for every method."""
-    c = problem.sample_contexts(1, np.random.default_rng([seed, CONTEXT, step]))
+    c = context_at(problem, seed, step)[None]
     x = np.array([[decision[name] for name in problem.decisions]])
     value = problem.observe(x, c, np.random.default_rng([seed, NOISE, step]))[0]
     return {name: float(v) for name, v in zip(problem.contexts, c[0], strict=True)}, float(value)
+
+
+def context_at(problem: Problem, seed: int, step: int) -> Array:
+    """The context that every method meets at this step of a run with this seed, Dc."""
+    found: Array = problem.sample_contexts(1, np.random.default_rng([seed, CONTEXT, step]))[0]
+    return found
 
 
 def score(path: Path, problem: Problem) -> None:
