@@ -25,10 +25,10 @@ from windage.surrogate import (
     follow,
 )
 from windage.surrogate.botorch import botorch_model
-from windage.surrogate.ensemble import WIDEST, kernel_weights, laplace
+from windage.surrogate.ensemble import UNKNOWN, WIDEST, kernel_weights, laplace
 from windage.surrogate.fit import RATE, SHAPE, LogPosterior
 from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
-from windage.surrogate.kernels import MIN_NOISE
+from windage.surrogate.kernels import MIN_LENGTHSCALE, MIN_NOISE
 from windage.surrogate.low_rank import kernel_factor, low_rank
 
 KERNELS = ["rbf", "matern", "matern-3/2", "rational-quadratic"]
@@ -392,38 +392,25 @@ def test_an_ensemble_holds_each_kernel_by_its_share(count):
         assert torch.allclose(member.precision, plain.precision)
 
 
-def test_laplace_is_the_inverse_of_the_curvature():
+def test_draws_have_the_covariance_that_the_fit_has_learnt():
     data = free(reference.random_training(60, 2, 1, 4, noise=0.3))
-    target = LogPosterior(data)
-    theta = theta_of(fit(data))
-    spread = laplace(target, theta)
-    step = 2e-3 * np.eye(len(theta))
-    hessian = np.array(
-        [
-            [
-                -(
-                    target(theta + a + b)[0]
-                    - target(theta + a - b)[0]
-                    - target(theta - a + b)[0]
-                    + target(theta - a - b)[0]
-                )
-                / (4 * 2e-3**2)
-                for b in step
-            ]
-            for a in step
-        ]
-    )
-    widths = np.sqrt(np.linalg.eigvalsh(np.linalg.inv(hessian)))
-    assert widths.max() < WIDEST  # so that nothing was cut off
-    assert np.allclose(spread @ spread.T, np.linalg.inv(hessian), rtol=0.02, atol=1e-3)
-    assert np.allclose(laplace(target, theta, 1e6) @ laplace(target, theta, 1e6).T, WIDEST**2 * np.eye(4))
+    model = ProductGP(data, fit(data))
+    learnt = np.array(model.hyperparameters.curvature)
+    assert np.linalg.eigvalsh(learnt).max() < WIDEST  # so that nothing is cut off
+    spread = laplace(model.hyperparameters, 4)
+    assert np.allclose(spread @ spread.T, learnt)
+    drawn = [theta_of(m.hyperparameters) for m in ensemble([model], 400, seed=0)[1:]]
+    assert np.allclose(np.mean(drawn, axis=0), theta_of(model.hyperparameters), atol=0.1)
+    assert np.allclose(np.cov(np.array(drawn).T), learnt, atol=0.2 * np.abs(learnt).max())
 
 
-def test_a_hyperparameter_at_its_bound_stays_there():
-    data = free(reference.random_training(80, 2, 1, 4, noise=0.0))
+def test_draws_where_no_curvature_is_known_or_too_much():
+    data = free(reference.random_training(20, 2, 1, 4))
     hyper = fit(data)
-    assert hyper.noise == pytest.approx(MIN_NOISE)
-    spread = laplace(LogPosterior(data), LogPosterior(data).theta(hyper))
-    assert not spread[-1].any()
-    members = ensemble([ProductGP(data, hyper)], 6, seed=0)
-    assert {round(m.hyperparameters.noise / MIN_NOISE, 9) for m in members} == {1.0}
+    unknown = laplace(replace(hyper, curvature=()), 4)
+    assert np.allclose(unknown @ unknown.T, UNKNOWN * np.eye(4))
+    wide = laplace(replace(hyper, curvature=tuple(map(tuple, 50 * np.eye(4)))), 4)
+    assert np.allclose(wide @ wide.T, WIDEST * np.eye(4))
+    for member in ensemble([ProductGP(data, hyper)], 50, seed=0):
+        assert member.hyperparameters.noise >= MIN_NOISE * (1 - 1e-9)
+        assert min(*member.hyperparameters.x, *member.hyperparameters.c) >= MIN_LENGTHSCALE * (1 - 1e-9)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 DETERMINISTIC = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM = "theorem"
-AUTO, BEST = "auto", "bq-kde"
+AUTO, BEST = "auto", "gain-kde"
 BANDWIDTHS = ("rule-of-thumb", "silverman", "isj", "held-out")
 BOUNDARIES = ("clamp", "reflect", "none", "held-out")
 LEDRBO_AVERSION = 1.41
@@ -59,6 +59,8 @@ class Settings:
     kernel: str | None = None
     """Of the GP: "rbf", "matern" (a product of two Matérn-5/2), "matern-3/2" or "rational-quadratic".
     None: the method's own, which is "rbf" for those of the paper."""
+    foresight: float = 0.1
+    """For how many decisions to come gain-kde counts a gain, as a share of the observations made."""
     members: int | None = None
     """How many surrogates to average over, drawn from the posterior of kernels and hyper-parameters; 0: those
     fitted best, one a kernel. None: the method's own, which is 0 for those of the papers."""
@@ -96,6 +98,7 @@ class Settings:
             _positive(name, getattr(self, name))
         if self.gamma >= 1:
             raise ConfigurationError(f"gamma is a probability and must be below 1, not {self.gamma!r}.")
+        _positive("foresight", self.foresight, zero=True)
         if self.radius is not None:
             _positive("radius", self.radius, zero=True)
         if self.kernel is not None:
@@ -279,6 +282,13 @@ def _bq_kde(s: Situation) -> Acquisition:
     return ExpectedBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta)
 
 
+def _gain_kde(s: Situation) -> Acquisition:
+    from windage.acquisition import ExpectedGain
+
+    assert s.kde is not None
+    return ExpectedGain(s.models, s.kde.nodes(s.seed), s.settings.foresight * s.count)
+
+
 def _rbq_kde(s: Situation) -> Acquisition:
     from windage.acquisition import WorstBound
 
@@ -337,6 +347,14 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "gp-ucb", "none: contexts count as noise", "the upper bound itself", _gp_ucb, uses_context=False
+        ),
+        Method(
+            "gain-kde",
+            "kernel density estimate",
+            "the mean itself, and what may be gained there over decisions to come",
+            _gain_kde,
+            kernels=KERNELS,
+            members=8,
         ),
         Method(
             "bq-kde",

@@ -1,10 +1,8 @@
 """Several GPs in place of one: what kernel and which hyper-parameters is uncertain too.
 
 The posterior over both is that of ``LogPosterior``: kernels weigh as their log posteriors say, and the
-hyper-parameters θ of a kernel are normal about its fit, with the inverse Hessian there as covariance
-(Laplace's approximation). Where the outcome is not what a stationary GP expects, the evidence of many
-observations in one place makes θ look surer than it is elsewhere. So θ is as uncertain as it would be after
-``MOST_SURE`` observations, however many there are.
+hyper-parameters θ of a kernel are normal about its fit (Laplace's approximation), with the inverse Hessian
+that the fit has learnt on its way as covariance: rough, and free.
 """
 
 from __future__ import annotations
@@ -20,12 +18,8 @@ from windage.surrogate.factor import Covariance
 from windage.surrogate.fit import Hyperparameters, LogPosterior
 from windage.surrogate.model import ProductGP
 
-MOST_SURE = 30
-"""Observations after which hyper-parameters grow no surer."""
-WIDEST = 1.0
-"""Largest standard deviation of a direction of θ."""
-STEP = 1e-3
-"""In θ, for the differences of gradients that give the Hessian."""
+UNKNOWN, WIDEST = 0.1, 1.0
+"""The variance of θ in every direction where a fit learnt no curvature, and the largest in any."""
 
 
 def ensemble(fitted: Sequence[ProductGP], count: int, seed: int) -> list[ProductGP]:
@@ -51,34 +45,22 @@ def kernel_weights(fitted: Sequence[ProductGP]) -> Array:
 
 
 def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list[ProductGP]:
-    """GPs with hyper-parameters from Laplace's approximation."""
+    """GPs with hyper-parameters from Laplace's approximation, within their bounds."""
     if not count:
         return []
     target = LogPosterior(model.data)
     theta = target.theta(model.hyperparameters)
     lower, upper = np.array(target.bounds()).T
-    spread = laplace(target, theta, max(1.0, math.sqrt(len(target.y) / MOST_SURE)))
-    thetas = theta + generator.standard_normal((count, spread.shape[1])) @ spread.T
+    spread = laplace(model.hyperparameters, len(theta))
+    thetas = theta + generator.standard_normal((count, len(theta))) @ spread.T
     return [_with(model, target, point) for point in np.clip(thetas, lower, upper)]
 
 
-def laplace(target: LogPosterior, theta: Array, wider: float = 1.0) -> Array:
-    """S, d × n, such that θ + S·normal(n) is Laplace's approximation, so many times as wide.
-
-    A coordinate at a bound that it would leave stays there; a direction that the evidence says nothing of
-    is as wide as ``WIDEST``.
-    """
-    lower, upper = np.array(target.bounds()).T
-    gradient = target(theta)[1]
-    stuck = ((theta <= lower) & (gradient < 0)) | ((theta >= upper) & (gradient > 0))
-    free = np.flatnonzero(~stuck)
-    steps = STEP * np.eye(len(theta))[free]
-    rows = [(target(theta - step)[1] - target(theta + step)[1])[free] / (2 * STEP) for step in steps]
-    hessian = np.array(rows).reshape(len(free), len(free))
-    curvatures, directions = np.linalg.eigh((hessian + hessian.T) / 2)
-    widths = np.minimum(wider / np.sqrt(np.maximum(curvatures, 1e-12)), WIDEST)
-    spread = np.zeros((len(theta), len(free)))
-    spread[free] = directions * widths
+def laplace(hyper: Hyperparameters, size: int) -> Array:
+    """S such that θ + S·normal is Laplace's approximation of the posterior about a fit of so many θ."""
+    covariance = np.array(hyper.curvature) if hyper.curvature else UNKNOWN * np.eye(size)
+    variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    spread: Array = directions * np.sqrt(np.clip(variances, 0, WIDEST))
     return spread
 
 
