@@ -12,14 +12,14 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from pages import DOCS, fill
+
 from windage.bench import figures, load, tables
 
-DOCS = Path(__file__).parent.parent / "docs"
 FOLDER = DOCS / "reproduction"
 
 
@@ -38,18 +38,7 @@ def main() -> None:
         shutil.copy(results / "manifest.json", FOLDER / f"{name}-manifest.json")
         if name == "paper":
             figures.draw(table, FOLDER)
-    fill(DOCS / "reproduction.md")
-
-
-def fill(page: Path) -> None:
-    """Put each table between its marks: ``<!-- table paper-regret -->`` and ``<!-- end -->``."""
-
-    def body(match: re.Match[str]) -> str:
-        text = (FOLDER / f"{match[1]}.md").read_text().strip()
-        return f"<!-- table {match[1]} -->\n{text}\n<!-- end -->"
-
-    marks = r"<!-- table ([\w-]+) -->.*?<!-- end -->"
-    page.write_text(re.sub(marks, body, page.read_text(), flags=re.DOTALL))
+    fill(DOCS / "reproduction.md", FOLDER)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from windage import (
     TrialError,
     WindageError,
 )
+from windage.methods import BEST
 from windage.space import DecisionSpace
 
 DECISIONS = {
@@ -210,7 +211,7 @@ def test_questions_that_need_observations():
     for question in (opt.recommend, lambda: opt.density, lambda: opt.predict(DECISION)):
         with pytest.raises(NotEnoughDataError, match="at least 1 observation"):
             question()
-    with pytest.raises(NotEnoughDataError, match=r"bq-kde.*initial"):
+    with pytest.raises(NotEnoughDataError, match=rf"{BEST}.*initial"):
         shop(initial=0).ask()
 
 

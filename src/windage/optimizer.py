@@ -23,14 +23,21 @@ from windage.errors import ConfigurationError, InputError, NotEnoughDataError, T
 from windage.evidence import Evidence
 from windage.maximize import maximize
 from windage.methods import AUTO, Settings, get_method
-from windage.proposal import first_decision, next_decision, one_thread, random_decision, stream
+from windage.proposal import (
+    first_decision,
+    initial_decisions,
+    next_decision,
+    one_thread,
+    random_decision,
+    stream,
+)
 from windage.recommendation import Prediction, Recommendation
 from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
-from windage.surrogate import Fitted, Hyperparameters, ProductGP, ensemble, follow
+from windage.surrogate import Fitted, Hyperparameters, ProductGP, ensemble, follow, likeliest
 from windage.trial import Trial
 
-INITIAL = 10
-"""Decisions from the Sobol sequence before the model is asked (paper, Section 4)."""
+DECIDED = 500
+"""Observations after which the likeliest kernel and its fit stand for all."""
 
 
 class Optimizer:
@@ -75,7 +82,7 @@ class Optimizer:
             )
         self._direction = direction
         self._seed = secrets.randbits(32) if seed is None else whole(seed, "seed", ConfigurationError)
-        self._initial = _initial(initial, budget)
+        self._initial = initial_decisions(initial, budget)
         self._observations = Observations(columns=(*self._decisions.names, *self._contexts.names))
         self._look()
         self._pending: dict[int, dict[str, Value]] = {}
@@ -272,9 +279,11 @@ class Optimizer:
 
         Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
         """
-        kernel = self._settings.kernel
-        kernels = self._method.kernels if kernel is None else (kernel,)
-        members = self._method.members if self._settings.members is None else self._settings.members
+        chosen = self._settings
+        kernels = self._method.kernels if chosen.kernel is None else (chosen.kernel,)
+        members = self._method.members if chosen.members is None else chosen.members
+        if members and len(self._observations) > DECIDED:
+            kernels, members = likeliest(kernels, joint, self._fits), 1
         fitted = [self._model((joint, k), members > 0, keep) for k in kernels]
         return ensemble(fitted, members, seed) if members else fitted
 
@@ -338,11 +347,3 @@ class Optimizer:
             width = blocks[-1].stop
             optimizer._fits = state.fits_from_dict(saved["fits"], width, len(contexts), len(blocks))
         return optimizer
-
-
-def _initial(initial: int | None, budget: int | None) -> int:
-    if initial is not None:
-        return whole(initial, "initial", ConfigurationError)
-    if budget is None:
-        return INITIAL
-    return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))

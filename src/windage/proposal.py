@@ -13,12 +13,15 @@ import torch
 from torch import Tensor
 
 from windage.density import Kde, sobol
+from windage.errors import ConfigurationError
 from windage.evidence import Evidence
 from windage.maximize import from_uniform, maximize
 from windage.methods import Method, Situation
-from windage.space import Block
+from windage.space import Block, whole
 from windage.surrogate import ProductGP
 
+INITIAL = 10
+"""Decisions from the Sobol sequence before the model is asked (paper, Section 4)."""
 KNOWN_STARTS = 32
 """How many of the best decisions so far are scored beside the raw samples."""
 _STREAMS = {"sobol": 0, "ask": 1, "pending": 2, "retry": 3, "recommend": 4, "density": 5}
@@ -39,6 +42,15 @@ def one_thread() -> Iterator[None]:
 def stream(seed: int, purpose: str, index: int = 0) -> int:
     """A seed of its own for each purpose and trial."""
     return int(np.random.SeedSequence([seed, _STREAMS[purpose], index]).generate_state(1)[0])
+
+
+def initial_decisions(initial: int | None, budget: int | None) -> int:
+    """How many first decisions come from the Sobol sequence: as asked for, or fitting the budget."""
+    if initial is not None:
+        return whole(initial, "initial", ConfigurationError)
+    if budget is None:
+        return INITIAL
+    return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))
 
 
 def first_decision(blocks: tuple[Block, ...], waiting: Tensor, seed: int, index: int) -> Tensor:

@@ -19,8 +19,8 @@ from windage.acquisition import BoundAcquisition
 from windage.bench import problems, study
 from windage.bench.tables import Cell, Sheet, mean_and_error
 from windage.methods import METHODS, Settings, Situation
-from windage.optimizer import INITIAL, Optimizer
-from windage.proposal import one_thread
+from windage.optimizer import Optimizer
+from windage.proposal import INITIAL, one_thread
 
 PAPER_SECONDS = {
     "gp-ucb": 11.35,

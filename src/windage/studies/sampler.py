@@ -168,7 +168,8 @@ class ContextSampler(BaseSampler):
 
     def optimizer(self, axes: Axes, direction: str, known: Known, number: int) -> Optimizer:
         """Windage's optimizer of what is known, about to choose the decision of trial ``number``."""
-        from windage.optimizer import INITIAL, Optimizer
+        from windage.optimizer import Optimizer
+        from windage.proposal import INITIAL
         from windage.state import FORMAT, space_to_dict
 
         pending = sorted(known.pending, key=lambda row: int(row["number"]))

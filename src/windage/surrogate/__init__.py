@@ -1,6 +1,6 @@
 """The surrogate: a GP on (x, c), its fit in closed form, and its fast posterior on x × c."""
 
-from windage.surrogate.ensemble import ensemble
+from windage.surrogate.ensemble import ensemble, likeliest
 from windage.surrogate.fit import Hyperparameters, Training, fit
 from windage.surrogate.follow import Fitted, follow
 from windage.surrogate.low_rank import kernel_factor
@@ -20,4 +20,5 @@ __all__ = [
     "fit",
     "follow",
     "kernel_factor",
+    "likeliest",
 ]

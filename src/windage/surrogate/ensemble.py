@@ -8,7 +8,7 @@ that the fit has learnt on its way as covariance: rough, and free.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -42,6 +42,16 @@ def kernel_weights(fitted: Sequence[ProductGP]) -> Array:
     weights: Array = np.exp(found - found.max())
     weights /= weights.sum()
     return weights
+
+
+def likeliest(
+    kernels: Sequence[str], joint: bool, fits: Mapping[tuple[bool, str], tuple[int, Hyperparameters]]
+) -> tuple[str, ...]:
+    """The kernel whose last fit was the likeliest, by observation; all of them where one was never fitted."""
+    found = {k: fits[joint, k] for k in kernels if (joint, k) in fits}
+    if len(found) < len(kernels):
+        return tuple(kernels)
+    return (max(found, key=lambda k: found[k][1].log_posterior / found[k][0]),)
 
 
 def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list[ProductGP]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -74,18 +75,31 @@ class LogPosterior:
     """θ → (log posterior, gradient); the squared differences are computed once."""
 
     def __init__(self, data: Training) -> None:
-        self.y, self.profile = data.y, kernels.PROFILES[data.kernel]
+        self.data, self.y, self.profile = data, data.y, kernels.PROFILES[data.kernel]
         self.rbf, self.free_scale = data.kernel == "rbf", data.free_scale
-        z = torch.cat([data.x, data.c], dim=1)
         self.group_of, self.dx = data.group_of, data.x.shape[1]
         self.size, self.split = max(self.group_of) + 1, max(data.groups) + 1
-        t = len(z)
-        self.squares = z.new_zeros(self.size, t * t)
-        for d, group in enumerate(self.group_of):
-            self.squares[group] += (z[:, d, None] - z[None, :, d]).square_().reshape(-1)
         self.loc = kernels.lengthscale_loc(self.size)
-        self.y_and_ones = torch.stack([self.y, torch.ones_like(self.y)], dim=1)
-        self.covariance, self.inverse = z.new_empty(t, t), z.new_empty(t, t)
+
+    @cached_property
+    def squares(self) -> Tensor:
+        """Squared differences, lengthscales × t²."""
+        z = torch.cat([self.data.x, self.data.c], dim=1)
+        found = z.new_zeros(self.size, len(z) ** 2)
+        for d, group in enumerate(self.group_of):
+            found[group] += (z[:, d, None] - z[None, :, d]).square_().reshape(-1)
+        return found
+
+    @cached_property
+    def buffers(self) -> tuple[Tensor, Tensor]:
+        """Memory for K and its inverse, made once: fresh memory would cost more than the arithmetic."""
+        t = len(self.y)
+        return self.y.new_empty(t, t), self.y.new_empty(t, t)
+
+    @cached_property
+    def y_and_ones(self) -> Tensor:
+        """Both right-hand sides, t × 2."""
+        return torch.stack([self.y, torch.ones_like(self.y)], dim=1)
 
     def start(self) -> Array:
         """BoTorch's starting point: the modes of the priors."""
@@ -124,9 +138,10 @@ class LogPosterior:
     def __call__(self, theta: Array, factor: Factor | None = None) -> tuple[float, Array, float]:
         """Log posterior, its gradient, and the profiled mean at θ; ``factor`` where K is inverted already."""
         covariance, parts = self._covariance(theta)
+        inverse = self.buffers[1]
         noise = math.exp(theta[-1])
         covariance.diagonal().add_(noise)  # where the distances are 0: the gradient below does not see it
-        factor = factor or Factor.of(covariance, self.inverse)
+        factor = factor or Factor.of(covariance, inverse)
         if factor is None:
             return -math.inf, np.zeros_like(theta), 0.0
         # the mean is profiled out: m = 1ᵀK⁻¹y / 1ᵀK⁻¹1
@@ -135,7 +150,7 @@ class LogPosterior:
         alpha = solved - mean * ones
         fit, weight = self._misfit(float((self.y - mean) @ alpha))
         value = fit - 0.5 * factor.log_determinant
-        pull = torch.addr(factor.inverse, alpha, alpha, beta=-1, alpha=weight, out=self.inverse)  # wααᵀ - K⁻¹
+        pull = torch.addr(factor.inverse, alpha, alpha, beta=-1, alpha=weight, out=inverse)  # wααᵀ - K⁻¹
         gradient = np.empty_like(theta)
         gradient[-1] = 0.5 * noise * float(pull.trace())
         if parts is None:
@@ -159,19 +174,17 @@ class LogPosterior:
         return value - shape * math.log1p(0.5 * quadratic / RATE), 1 / scale_of(quadratic, t)
 
     def _covariance(self, theta: Array) -> tuple[Tensor, list[tuple[Tensor, Tensor]] | None]:
-        """k(Z, Z), and for a product of kernels the squares of each with the slope in them.
-
-        The buffers are made once: in an evaluation, fresh memory would cost more than the arithmetic.
-        """
+        """k(Z, Z), and for a product of kernels the squares of each with the slope in them."""
+        covariance = self.buffers[0]
         scale = torch.from_numpy(np.exp(-2 * theta[: self.size]))
         if self.rbf:
-            torch.mv(self.squares.mT, -0.5 * scale, out=self.covariance.view(-1))
-            return self.covariance.exp_(), None
+            torch.mv(self.squares.mT, -0.5 * scale, out=covariance.view(-1))
+            return covariance.exp_(), None
         n, t = self.split, len(self.y)
         kx, hx = self.profile((scale[:n] @ self.squares[:n]).view(t, t))
         kc, hc = self.profile((scale[n:] @ self.squares[n:]).view(t, t))
-        torch.mul(kx, kc, out=self.covariance)
-        return self.covariance, [(self.squares[:n], hx * kc), (self.squares[n:], hc * kx)]
+        torch.mul(kx, kc, out=covariance)
+        return covariance, [(self.squares[:n], hx * kc), (self.squares[n:], hc * kx)]
 
     def _prior(self, theta: Array) -> tuple[float, Array]:
         """Log-normal priors as densities of ℓ and of the noise (not of their logarithms, as in BoTorch)."""
