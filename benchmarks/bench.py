@@ -38,7 +38,8 @@ from windage.bench.configuration import PAPER_METHODS
 from windage.bench.plain import hyperparameters
 from windage.bench.run import made_by
 from windage.maximize import maximize
-from windage.methods import METHODS, Settings, Situation
+from windage.methods import METHODS, Situation
+from windage.settings import Settings
 from windage.surrogate.fit import LogPosterior
 
 HERE = Path(__file__).parent

@@ -25,8 +25,9 @@ from bench import keep
 from windage.bench import plain, problems, study
 from windage.bench.configuration import PAPER_METHODS
 from windage.maximize import maximize
-from windage.methods import METHODS, Settings, Situation
+from windage.methods import METHODS, Situation
 from windage.proposal import KNOWN_STARTS
+from windage.settings import Settings
 
 TOLERANCE = 1e-6
 

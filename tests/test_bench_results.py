@@ -26,7 +26,8 @@ from windage.bench import (
     tables,
 )
 from windage.bench.configuration import PAPER_METHODS
-from windage.methods import METHODS, Settings, Situation
+from windage.methods import METHODS, Situation
+from windage.settings import Settings
 
 pytestmark = pytest.mark.xdist_group("results")
 PNG, PDF = b"\x89PNG", b"%PDF"

@@ -13,7 +13,8 @@ from typer.testing import CliRunner
 
 import windage
 from windage import cli
-from windage.methods import METHODS, Settings
+from windage.methods import METHODS
+from windage.settings import Settings
 
 ROOT = Path(__file__).parent.parent
 

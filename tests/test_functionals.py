@@ -5,7 +5,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 import reference
 from windage.functionals import (
@@ -14,7 +13,6 @@ from windage.functionals import (
     minimax,
     mmd,
     mmd_weights,
-    student_gain,
     total_variation,
     total_variation_law,
     worst_case,
@@ -265,18 +263,6 @@ def test_equal_values_have_a_finite_gradient(functional):
     result = functional(values, w, a, radius)
     assert torch.allclose(result, torch.full_like(result, 0.7))
     assert torch.isfinite(torch.autograd.grad(result.sum(), values)[0]).all()
-
-
-@pytest.mark.parametrize("excess", [-30.0, -3.0, -0.5, 0.0, 2.0, 40.0])
-@pytest.mark.parametrize("scale", [0.1, 2.0])
-def test_the_gain_under_students_law_equals_its_integral(excess, scale):
-    law = stats.t(4, loc=excess, scale=scale)
-    gain = student_gain(*torch.tensor([excess, scale], dtype=torch.double))
-    assert float(gain) == pytest.approx(law.expect(lambda f: f, lb=0), rel=1e-5)
-    assert torch.autograd.gradcheck(
-        student_gain,
-        tuple(torch.tensor([v], dtype=torch.double, requires_grad=True) for v in (excess, scale)),
-    )
 
 
 def test_expectation_and_worst_case():

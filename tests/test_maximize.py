@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 import torch
 from botorch.optim import optimize_acqf
-from scipy import stats
 
 import reference
 from windage.acquisition import (
     Disagreement,
     Expectation,
     ExpectedBound,
-    ExpectedGain,
     Minimax,
     Mmd,
     TotalVariation,
@@ -167,7 +165,6 @@ def _acquisitions():
         reference.fitted(40, 2, 1, seed=2, kernel=k) for k in ("matern", "matern-3/2", "rational-quadratic")
     ]
     yield ExpectedBound([model, *others], nodes, 1.5)
-    yield ExpectedGain([model, *others], nodes, 5.0)
     yield WorstBound([model, others[0]], nodes, 1.5, 0.3, sobol(64, 1, 1))
     yield Disagreement([model, *others], Nodes.equal(c), 1.5, 1.41)
     yield Wasserstein(model, Nodes.equal(c), 1.5, 0.05, sobol(64, 1, 1))
@@ -254,23 +251,6 @@ def test_one_surrogate_cannot_disagree():
     alone, mean = Disagreement([model], nodes, 1.5, 1.41), Expectation(model, nodes)
     for one, other in zip(alone.value_and_slope(x), mean.value_and_slope(x), strict=True):
         assert torch.allclose(one, other, atol=1e-5)
-
-
-def test_the_gain_equals_its_formula():
-    models = [reference.fitted(25, 2, 1, seed=4, kernel=k) for k in ("rbf", "matern")]
-    nodes = Nodes.equal(sobol(12, 1, 7))
-
-    def plain(x):
-        found = []
-        for model in models:
-            tried, _ = reference.tiled_expectation(model, model.data.x, nodes.points, nodes.weights)
-            mean, variance = reference.tiled_expectation(model, x, nodes.points, nodes.weights)
-            for m, v in zip(mean.tolist(), variance.tolist(), strict=True):
-                law = stats.t(4, loc=m - max(tried.tolist()), scale=v**0.5)
-                found.append(m + 5 * law.expect(lambda f: f, lb=0))
-        return torch.tensor(found, dtype=torch.double).view(2, -1).mean(0)
-
-    _same_values_and_slopes(ExpectedGain(models, nodes, 5.0), plain, atol=1e-6)
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.35, 2.5])

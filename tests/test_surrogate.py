@@ -399,7 +399,8 @@ def test_draws_have_the_covariance_that_the_fit_has_learnt():
     assert np.linalg.eigvalsh(learnt).max() < WIDEST  # so that nothing is cut off
     spread = laplace(model.hyperparameters, 4)
     assert np.allclose(spread @ spread.T, learnt)
-    drawn = [theta_of(m.hyperparameters) for m in ensemble([model], 400, seed=0)[1:]]
+    drawn = [theta_of(m.hyperparameters) for m in ensemble([model], 401, seed=0)[1:]]
+    assert np.allclose(drawn[0] + drawn[1], 2 * theta_of(model.hyperparameters))  # opposite pairs
     assert np.allclose(np.mean(drawn, axis=0), theta_of(model.hyperparameters), atol=0.1)
     assert np.allclose(np.cov(np.array(drawn).T), learnt, atol=0.2 * np.abs(learnt).max())
 

@@ -273,27 +273,6 @@ class ExpectedBound(CombinedAcquisition):
         return (means + self.sqrt_beta * _deviation(variances)).mean(0)
 
 
-class ExpectedGain(CombinedAcquisition):
-    """μ_F(x) + horizon·E[(F(x) - best)₊], averaged over surrogates: GAIN-KDE (docs/methods.md).
-
-    What is expected now, and what a better decision would bring in each of ``horizon`` decisions to come
-    (Ryzhov, Powell & Frazier 2012). ``best`` is the surrogate's own best mean among the decisions tried. F is
-    of Student's law with four degrees of freedom, whose scale is σ_F: a GP is surer of what it has not seen
-    than it should be.
-    """
-
-    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, horizon: float) -> None:
-        posteriors = [ExpectationPosterior(model, nodes.points, nodes.weights) for model in models]
-        super().__init__(posteriors)
-        self.horizon = horizon
-        self.best = torch.stack([p.moments(p.model.data.x)[0].max() for p in posteriors])[:, None]
-
-    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
-        """K × B each → B."""
-        gain = functionals.student_gain(means - self.best, _deviation(variances))
-        return (means + self.horizon * gain).mean(0)
-
-
 class WorstBound(ExpectedBound):
     """The bound on the expectation under the law worst for the mean, averaged over surrogates: RBQ-KDE.
 

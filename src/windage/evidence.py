@@ -11,7 +11,7 @@ from torch import Tensor
 
 from windage.data import Observations, Outcome
 from windage.density import Kde
-from windage.methods import Settings
+from windage.settings import Settings
 from windage.space import Array, ContextScale, ContextSpace, DecisionSpace
 from windage.surrogate import Training
 

@@ -22,7 +22,7 @@ from windage.density import ContextDensity
 from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError, near_match
 from windage.evidence import Evidence
 from windage.maximize import maximize
-from windage.methods import AUTO, Settings, get_method
+from windage.methods import AUTO, get_method
 from windage.proposal import (
     first_decision,
     initial_decisions,
@@ -32,6 +32,7 @@ from windage.proposal import (
     stream,
 )
 from windage.recommendation import Prediction, Recommendation
+from windage.settings import Settings
 from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
 from windage.surrogate import Fitted, Hyperparameters, ProductGP, ensemble, follow, likeliest
 from windage.trial import Trial
@@ -52,7 +53,7 @@ class Optimizer:
         initial: how many first decisions come from a Sobol sequence. None: 10, or a quarter of ``budget``
             where that is less. History that was told counts towards it.
         budget: how many decisions are planned, if known.
-        settings: see ``windage.methods.Settings``.
+        settings: see ``windage.settings.Settings``.
     """
 
     def __init__(
@@ -157,7 +158,7 @@ class Optimizer:
             return first_decision(self._decisions.blocks, waiting, self._seed, index)
         if self._method.build is None:
             return random_decision(self._decisions.blocks, self._seed, index)
-        models = self._models(self._method.uses_context, stream(self._seed, "ask", index), keep=True)
+        models = self._models(self._method.uses_context, keep=True)
         numbers = list(self._pending)
         return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
 
@@ -234,7 +235,7 @@ class Optimizer:
         """The decision with the best posterior mean of the expectation under the estimated density."""
         self._need_observations("a recommendation")
         with one_thread():
-            models = self._models(bool(self._contexts.names), stream(self._seed, "recommend"))
+            models = self._models(bool(self._contexts.names))
             nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
             best = maximize(
@@ -264,7 +265,7 @@ class Optimizer:
         checked = [self._decisions.check(d) for d in decision]
         points = torch.from_numpy(self._decisions.encode(checked))
         with one_thread():
-            models = self._models(bool(self._contexts.names), stream(self._seed, "recommend"))
+            models = self._models(bool(self._contexts.names))
             evidence = self._evidence
             return recommendation.predict(models, evidence.kde, evidence.outcome, points, checked)
 
@@ -274,10 +275,11 @@ class Optimizer:
         seen = self._observations
         self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
 
-    def _models(self, joint: bool, seed: int, keep: bool = False) -> list[ProductGP]:
+    def _models(self, joint: bool, keep: bool = False) -> list[ProductGP]:
         """The GPs that follow all observations: on (x, c), or on x alone.
 
-        Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
+        Only an ask keeps its fits as the next ones' start, so that looking changes nothing. Draws are from
+        the same random numbers at every ask, so that decisions do not tremble with them.
         """
         chosen = self._settings
         kernels = self._method.kernels if chosen.kernel is None else (chosen.kernel,)
@@ -285,7 +287,7 @@ class Optimizer:
         if members and len(self._observations) > DECIDED:
             kernels, members = likeliest(kernels, joint, self._fits), 1
         fitted = [self._model((joint, k), members > 0, keep) for k in kernels]
-        return ensemble(fitted, members, seed) if members else fitted
+        return ensemble(fitted, members, stream(self._seed, "members")) if members else fitted
 
     def _model(self, key: tuple[bool, str], free_scale: bool, keep: bool) -> ProductGP:
         count = len(self._observations)

@@ -24,7 +24,7 @@ INITIAL = 10
 """Decisions from the Sobol sequence before the model is asked (paper, Section 4)."""
 KNOWN_STARTS = 32
 """How many of the best decisions so far are scored beside the raw samples."""
-_STREAMS = {"sobol": 0, "ask": 1, "pending": 2, "retry": 3, "recommend": 4, "density": 5}
+_STREAMS = {"sobol": 0, "ask": 1, "pending": 2, "retry": 3, "recommend": 4, "density": 5, "members": 6}
 
 
 @contextmanager
@@ -88,9 +88,8 @@ def next_decision(
     settings = evidence.settings
     own = stream(seed, "ask", index)
     first, *others = models
-    situation = Situation(
-        first, evidence.law_contexts, evidence.kde, settings, own, tuple(others), method.sqrt_beta
-    )
+    sqrt_beta = method.sqrt_beta(len(evidence.decisions.blocks))
+    situation = Situation(first, evidence.law_contexts, evidence.kde, settings, own, tuple(others), sqrt_beta)
     acquisition = method.build(situation)
     blocks = evidence.decisions.blocks
     top = maximize(acquisition, blocks, settings.raw_samples, settings.restarts, own, known, waiting)

@@ -10,7 +10,7 @@ from typing import Any
 
 from windage.data import Observations
 from windage.errors import ConfigurationError, WindageError
-from windage.methods import KERNELS
+from windage.settings import KERNELS
 from windage.space import Categorical, Integer, Parameter, Real, whole
 from windage.surrogate import Hyperparameters
 

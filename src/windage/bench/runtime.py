@@ -18,9 +18,10 @@ import numpy as np
 from windage.acquisition import BoundAcquisition
 from windage.bench import problems, study
 from windage.bench.tables import Cell, Sheet, mean_and_error
-from windage.methods import METHODS, Settings, Situation
+from windage.methods import METHODS, Situation
 from windage.optimizer import Optimizer
 from windage.proposal import INITIAL, one_thread
+from windage.settings import Settings
 
 PAPER_SECONDS = {
     "gp-ucb": 11.35,

@@ -21,9 +21,9 @@ from windage.density import Nodes
 from windage.errors import ConfigurationError
 from windage.evidence import Evidence
 from windage.maximize import maximize
-from windage.methods import Settings
 from windage.plots import ACCENT, INK, SOFT, pyplot
 from windage.proposal import one_thread
+from windage.settings import Settings
 from windage.surrogate import ProductGP, fit
 
 SIZES = (16, 64, 256, 1024, 4096)

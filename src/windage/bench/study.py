@@ -9,8 +9,8 @@ import numpy as np
 
 from windage.bench.problems import Problem
 from windage.evidence import Evidence
-from windage.methods import Settings
 from windage.optimizer import Optimizer
+from windage.settings import Settings
 from windage.space import ContextSpace, DecisionSpace
 
 

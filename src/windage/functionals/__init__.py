@@ -7,7 +7,7 @@ autograd yields the envelope gradient Σ_m w*_m ∇g_m.
 
 from windage.functionals.minimax import MinimaxBall, minimax
 from windage.functionals.mmd import MmdSolver, mmd, mmd_weights
-from windage.functionals.simple import expectation, student_gain, worst_case
+from windage.functionals.simple import expectation, worst_case
 from windage.functionals.total_variation import (
     total_variation,
     total_variation_law,
@@ -21,7 +21,6 @@ __all__ = [
     "minimax",
     "mmd",
     "mmd_weights",
-    "student_gain",
     "total_variation",
     "total_variation_law",
     "total_variation_weights",

@@ -29,14 +29,3 @@ def worst_case(values: Tensor) -> Tensor:
     """
     # amin would share the gradient between ties; one of them is enough, and cheaper
     return values.min(dim=-1).values
-
-
-def student_gain(excess: Tensor, scale: Tensor) -> Tensor:
-    """E[(excess + scale·T)₊], T of Student's law with four degrees of freedom; elementwise, scale > 0.
-
-    With z = excess/scale: scale·(z·P(T ≤ z) + (4 + z²)/3·p(z)).
-    """
-    z = excess / scale
-    width = 1 + z * z / 4
-    below = 0.5 + 0.375 * z / width.sqrt() * (1 - z * z / (12 * width))
-    return scale * (z * below + (4 + z * z) * 0.125 * width**-2.5)

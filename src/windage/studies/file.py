@@ -23,7 +23,8 @@ from optuna.distributions import (
 )
 
 from windage.errors import ConfigurationError, InputError, WindageError, near_match
-from windage.methods import AUTO, Settings, get_method
+from windage.methods import AUTO, get_method
+from windage.settings import Settings
 from windage.space import ContextSpace, DecisionSpace, Real, number
 from windage.studies.axes import Axes
 

@@ -61,7 +61,7 @@ class ContextSampler(BaseSampler):
         initial: how many first decisions come from a Sobol sequence.
         lease: seconds after which a trial that was asked for and never told no longer counts as pending;
             None: never.
-        settings: see ``windage.methods.Settings``.
+        settings: see ``windage.settings.Settings``.
 
     A trial's contexts are told before it ends: ``windage.studies.report_context(trial, demand=0.31)``.
     """

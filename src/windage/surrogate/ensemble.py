@@ -23,11 +23,14 @@ UNKNOWN, WIDEST = 0.1, 1.0
 
 
 def ensemble(fitted: Sequence[ProductGP], count: int, seed: int) -> list[ProductGP]:
-    """``count`` GPs, equally likely: of each kernel its share, the fitted one first, then draws around it."""
+    """``count`` GPs, equally likely: of each kernel its share, the fitted one first, then draws around it.
+
+    Shares are rounded, and draws come in opposite pairs: what is random is the members' spread, hardly
+    their mean, so that decisions do not tremble from ask to ask.
+    """
     generator = np.random.default_rng(seed)
     weights = kernel_weights(fitted)
-    # systematic sampling: each kernel appears as often as its share says, rounded up or down
-    marks = (generator.random() + np.arange(count)) / count
+    marks = (0.5 + np.arange(count)) / count
     shares = np.bincount(np.searchsorted(weights.cumsum()[:-1], marks), minlength=len(weights))
     found = []
     for model, share in zip(fitted, shares, strict=True):
@@ -62,7 +65,8 @@ def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list
     theta = target.theta(model.hyperparameters)
     lower, upper = np.array(target.bounds()).T
     spread = laplace(model.hyperparameters, len(theta))
-    thetas = theta + generator.standard_normal((count, len(theta))) @ spread.T
+    normal = generator.standard_normal(((count + 1) // 2, len(theta))) @ spread.T
+    thetas = theta + np.stack([normal, -normal], axis=1).reshape(-1, len(theta))[:count]
     return [_with(model, target, point) for point in np.clip(thetas, lower, upper)]
 
 
