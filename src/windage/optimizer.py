@@ -158,7 +158,7 @@ class Optimizer:
             return first_decision(self._decisions.blocks, waiting, self._seed, index)
         if self._method.build is None:
             return random_decision(self._decisions.blocks, self._seed, index)
-        models = self._models(self._method.uses_context, keep=True)
+        models = self._models(self._method.uses_context, stream(self._seed, "members", index + 1), keep=True)
         numbers = list(self._pending)
         return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
 
@@ -235,7 +235,7 @@ class Optimizer:
         """The decision with the best posterior mean of the expectation under the estimated density."""
         self._need_observations("a recommendation")
         with one_thread():
-            models = self._models(bool(self._contexts.names))
+            models = self._models(bool(self._contexts.names), stream(self._seed, "members"))
             nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
             best = maximize(
@@ -265,7 +265,7 @@ class Optimizer:
         checked = [self._decisions.check(d) for d in decision]
         points = torch.from_numpy(self._decisions.encode(checked))
         with one_thread():
-            models = self._models(bool(self._contexts.names))
+            models = self._models(bool(self._contexts.names), stream(self._seed, "members"))
             evidence = self._evidence
             return recommendation.predict(models, evidence.kde, evidence.outcome, points, checked)
 
@@ -275,11 +275,10 @@ class Optimizer:
         seen = self._observations
         self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
 
-    def _models(self, joint: bool, keep: bool = False) -> list[ProductGP]:
+    def _models(self, joint: bool, seed: int, keep: bool = False) -> list[ProductGP]:
         """The GPs that follow all observations: on (x, c), or on x alone.
 
-        Only an ask keeps its fits as the next ones' start, so that looking changes nothing. Draws are from
-        the same random numbers at every ask, so that decisions do not tremble with them.
+        Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
         """
         chosen = self._settings
         kernels = self._method.kernels if chosen.kernel is None else (chosen.kernel,)
@@ -287,7 +286,7 @@ class Optimizer:
         if members and len(self._observations) > DECIDED:
             kernels, members = likeliest(kernels, joint, self._fits), 1
         fitted = [self._model((joint, k), members > 0, keep) for k in kernels]
-        return ensemble(fitted, members, stream(self._seed, "members")) if members else fitted
+        return ensemble(fitted, members, seed) if members else fitted
 
     def _model(self, key: tuple[bool, str], free_scale: bool, keep: bool) -> ProductGP:
         count = len(self._observations)
