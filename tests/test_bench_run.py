@@ -410,7 +410,7 @@ def test_bad_input_is_one_line(tmp_path):
     out = ["--out", str(tmp_path / "new")]
     cases = [
         ([*out, "--problems", "akley"], "the problems are ackley"),
-        ([*out, "--methods", "sbo"], "the methods are sbo-kde"),
+        ([*out, "--methods", "sbo"], "the methods are auto, sbo-kde"),
         ([*out, "--suite", "papers"], "Did you mean 'paper'"),
         ([*out, "--seeds", "5-1"], "write 1-5"),
         ([*out, "--seeds", "five"], "100-104"),

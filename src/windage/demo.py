@@ -53,7 +53,7 @@ def run(seed: int, budget: int, report: Report) -> tuple[Optimizer, DemoResult]:
     """
     problem = problems.get("newsvendor")
     demand = problem.sample_contexts(budget, np.random.default_rng(seed))[:, 0]
-    shop = Optimizer(problem.decisions, problem.contexts, method="sbo-kde", seed=seed, budget=budget)
+    shop = Optimizer(problem.decisions, problem.contexts, seed=seed, budget=budget)
     blind = Optimizer(problem.decisions, method="gp-ucb", seed=seed, budget=budget)
     for number, met in enumerate(demand):
         stock, profit = _morning(shop, float(met), {"demand": float(met)})
