@@ -120,7 +120,7 @@ def test_faults_are_one_line_and_change_nothing(shop, arguments, words):
         ("high = 40", "high = -1", "[decisions.stock]"),
         ("high = 40", "high = [", "is not right"),
         ("[decisions.stock]", "[decision.stock]", "decisions"),
-        ('method = "sbo-kde"', 'method = "sbo"', "unknown method"),
+        ('method = "auto"', 'method = "sbo"', "unknown method"),
         ('"sqlite:///shop.db"', '"shop.db"', "URL"),
         ("lease_days = 7", "lease_days = 0", "lease_days"),
         ("samples = 16", "smaples = 16", "Did you mean 'samples'"),
