@@ -2,7 +2,7 @@
 
     windage bench run --suite later --methods auto,sbo-kde,erbo,ledrbo --jobs 2 --out results/reported
     windage bench run --suite later --seeds 0-9 --plugin benchmarks/variants.py \
-        --methods auto,sbo-kde,... --jobs 2 --out results/development
+        --methods auto,bq-fitted,bq-two-matern,bq-wider --jobs 2 --out results/development
     windage bench run --suite paper --methods auto,sbo-kde,drbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python scripts/evidence.py results/reported results/development results/paper-auto
