@@ -11,11 +11,9 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-from dataclasses import replace
 from pathlib import Path
 
-from pages import DOCS, fill
+from pages import DOCS, bring, fill
 
 from windage.bench import figures, judge, load, tables
 from windage.methods import BEST
@@ -38,9 +36,7 @@ def main() -> None:
         made = tables.sheets(table)
         if name != "paper":
             made += judge.sheets(table, BEST)
-        for sheet in made:
-            replace(sheet, name=f"{name}-{sheet.name}").write(FOLDER)
-        shutil.copy(results / "manifest.json", FOLDER / f"{name}-manifest.json")
+        bring(name, results, made, FOLDER)
         if name == "reported":
             figures.draw(table, FOLDER)
     fill(DOCS / "evidence.md", FOLDER)

@@ -12,11 +12,9 @@
 from __future__ import annotations
 
 import argparse
-import shutil
-from dataclasses import replace
 from pathlib import Path
 
-from pages import DOCS, fill
+from pages import DOCS, bring, fill
 
 from windage.bench import figures, load, tables
 
@@ -33,9 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     for name, results in (("paper", arguments.paper), ("later", arguments.later)):
         table = load(results)
-        for sheet in tables.sheets(table):
-            replace(sheet, name=f"{name}-{sheet.name}").write(FOLDER)
-        shutil.copy(results / "manifest.json", FOLDER / f"{name}-manifest.json")
+        bring(name, results, tables.sheets(table), FOLDER)
         if name == "paper":
             figures.draw(table, FOLDER)
     fill(DOCS / "reproduction.md", FOLDER)

@@ -518,3 +518,19 @@ def test_one_point_far_out_does_not_hide_the_rest():
 
 def test_easy_function_is_what_it_says():
     assert easy({"x": 0.6, "y": 0.3}, {"c": 0.5}) == pytest.approx(0.1)
+
+
+def test_after_many_observations_the_likeliest_kernel_stands_for_all(monkeypatch):
+    monkeypatch.setattr("windage.optimizer.DECIDED", 12)
+    opt = optimizer("bq-kde")
+    run(opt, 12)
+    assert len(opt._models(True)) == 8
+    run(opt, 3, seed=1)
+    models = opt._models(True)
+    assert len(models) == 1
+    last = opt.fits_to_dict()
+    best = max(last, key=lambda name: last[name]["log_posterior"] / last[name]["count"])
+    assert best == f"joint {models[0].data.kernel}"
+    again = windage.Optimizer.from_dict(opt.to_dict())
+    assert again.ask().decision == opt.ask().decision
+    assert again.recommend() == opt.recommend()

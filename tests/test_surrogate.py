@@ -23,6 +23,7 @@ from windage.surrogate import (
     ensemble,
     fit,
     follow,
+    likeliest,
 )
 from windage.surrogate.botorch import botorch_model
 from windage.surrogate.ensemble import UNKNOWN, WIDEST, kernel_weights, laplace
@@ -403,6 +404,18 @@ def test_draws_have_the_covariance_that_the_fit_has_learnt():
     assert np.allclose(drawn[0] + drawn[1], 2 * theta_of(model.hyperparameters))  # opposite pairs
     assert np.allclose(np.mean(drawn, axis=0), theta_of(model.hyperparameters), atol=0.1)
     assert np.allclose(np.cov(np.array(drawn).T), learnt, atol=0.2 * np.abs(learnt).max())
+
+
+def test_the_likeliest_kernel_is_that_of_the_last_fits_by_observation():
+    hyper = fit(reference.random_training(20, 2, 1, 4))
+
+    def fits(**posteriors):
+        return {(True, k): (count, replace(hyper, log_posterior=v)) for k, (count, v) in posteriors.items()}
+
+    found = fits(rbf=(100, -50.0), matern=(90, -40.0))
+    assert likeliest(("rbf", "matern"), True, found) == ("matern",)
+    assert likeliest(("rbf", "matern"), False, found) == ("rbf", "matern")  # of x alone: never fitted
+    assert likeliest(("rbf", "matern", "matern-3/2"), True, found) == ("rbf", "matern", "matern-3/2")
 
 
 def test_draws_where_no_curvature_is_known_or_too_much():

@@ -70,12 +70,12 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
     def bounds(self, x: Tensor) -> Tensor:
         """The upper bounds at x × nodes, B × M."""
         mean, variance = self.posterior(x)
-        return mean + self.sqrt_beta * variance.clamp_min(MIN_VARIANCE).sqrt()
+        return mean + self.sqrt_beta * _deviation(variance)
 
     def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """B × Dx → values B and gradients B × Dx, without autograd's graph."""
         mean, variance, saved = self.posterior.moments(x)
-        deviation = variance.clamp_min(MIN_VARIANCE).sqrt()
+        deviation = _deviation(variance)
         value, share = self.functional_and_slope(mean + self.sqrt_beta * deviation)
         pull = torch.where(variance > MIN_VARIANCE, (0.5 * self.sqrt_beta) * share / deviation, 0.0)
         return value, self.posterior.pull_back(saved, share, pull)
@@ -258,14 +258,11 @@ class CombinedAcquisition(AcquisitionFunction):  # type: ignore[misc]
         """K × B or K × B × M each → B."""
 
 
-class ExpectedBound(CombinedAcquisition):
-    """μ_F(x) + √β σ_F(x), the bound on the expectation itself, averaged over surrogates: BQ-KDE.
+class _MeanBound(CombinedAcquisition):
+    """μ_F + √β σ_F of expectations, averaged over surrogates."""
 
-    With √β = 0 it is the posterior mean, which ``recommend`` maximises.
-    """
-
-    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float) -> None:
-        super().__init__([ExpectationPosterior(model, nodes.points, nodes.weights) for model in models])
+    def __init__(self, posteriors: Sequence[ExpectationPosterior], sqrt_beta: float) -> None:
+        super().__init__(posteriors)
         self.sqrt_beta = sqrt_beta
 
     def combine(self, means: Tensor, variances: Tensor) -> Tensor:
@@ -273,7 +270,18 @@ class ExpectedBound(CombinedAcquisition):
         return (means + self.sqrt_beta * _deviation(variances)).mean(0)
 
 
-class WorstBound(ExpectedBound):
+class ExpectedBound(_MeanBound):
+    """μ_F(x) + √β σ_F(x), the bound on the expectation itself, averaged over surrogates: BQ-KDE.
+
+    With √β = 0 it is the posterior mean, which ``recommend`` maximises.
+    """
+
+    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float) -> None:
+        posteriors = [ExpectationPosterior(model, nodes.points, nodes.weights) for model in models]
+        super().__init__(posteriors, sqrt_beta)
+
+
+class WorstBound(_MeanBound):
     """The bound on the expectation under the law worst for the mean, averaged over surrogates: RBQ-KDE.
 
     The law is of those within a total-variation radius of the nodes' and is each decision's own. It changes
@@ -288,8 +296,7 @@ class WorstBound(ExpectedBound):
         weights = torch.cat([nodes.weights, nodes.weights.new_zeros(len(space))])
         points = torch.cat([nodes.points, space])
         worst = partial(functionals.total_variation_law, weights=weights, radius=radius)
-        CombinedAcquisition.__init__(self, [WorstPosterior(model, points, worst) for model in models])
-        self.sqrt_beta = sqrt_beta
+        super().__init__([WorstPosterior(model, points, worst) for model in models], sqrt_beta)
 
 
 class Disagreement(CombinedAcquisition):

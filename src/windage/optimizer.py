@@ -158,7 +158,7 @@ class Optimizer:
             return first_decision(self._decisions.blocks, waiting, self._seed, index)
         if self._method.build is None:
             return random_decision(self._decisions.blocks, self._seed, index)
-        models = self._models(self._method.uses_context, stream(self._seed, "members", index + 1), keep=True)
+        models = self._models(self._method.uses_context, index)
         numbers = list(self._pending)
         return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
 
@@ -235,7 +235,7 @@ class Optimizer:
         """The decision with the best posterior mean of the expectation under the estimated density."""
         self._need_observations("a recommendation")
         with one_thread():
-            models = self._models(bool(self._contexts.names), stream(self._seed, "members"))
+            models = self._models(bool(self._contexts.names))
             nodes = recommendation.context_nodes(self._evidence.kde)
             settings = self._settings
             best = maximize(
@@ -247,7 +247,7 @@ class Optimizer:
                 extra=models[0].data.x,
             )
             decision = self._decisions.decode(best.point.numpy())
-            found = self.predict([decision])[0]
+            found = self._predict(models, [decision])[0]
         note = recommendation.weakness(self._observations, self._contexts.names)
         return Recommendation(decision, found.expected, found.interval, found.worst_case, note)
 
@@ -263,11 +263,12 @@ class Optimizer:
             return self.predict([decision])[0]
         self._need_observations("a prediction")
         checked = [self._decisions.check(d) for d in decision]
-        points = torch.from_numpy(self._decisions.encode(checked))
         with one_thread():
-            models = self._models(bool(self._contexts.names), stream(self._seed, "members"))
-            evidence = self._evidence
-            return recommendation.predict(models, evidence.kde, evidence.outcome, points, checked)
+            return self._predict(self._models(bool(self._contexts.names)), checked)
+
+    def _predict(self, models: list[ProductGP], decisions: list[dict[str, Value]]) -> list[Prediction]:
+        points, seen = torch.from_numpy(self._decisions.encode(decisions)), self._evidence
+        return recommendation.predict(models, seen.kde, seen.outcome, points, decisions)
 
     def _look(self) -> None:
         """See the observations anew."""
@@ -275,7 +276,7 @@ class Optimizer:
         seen = self._observations
         self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
 
-    def _models(self, joint: bool, seed: int, keep: bool = False) -> list[ProductGP]:
+    def _models(self, joint: bool, ask: int | None = None) -> list[ProductGP]:
         """The GPs that follow all observations: on (x, c), or on x alone.
 
         Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
@@ -285,7 +286,8 @@ class Optimizer:
         members = self._method.members if chosen.members is None else chosen.members
         if members and len(self._observations) > DECIDED:
             kernels, members = likeliest(kernels, joint, self._fits), 1
-        fitted = [self._model((joint, k), members > 0, keep) for k in kernels]
+        fitted = [self._model((joint, k), members > 0, keep=ask is not None) for k in kernels]
+        seed = stream(self._seed, "members", 0 if ask is None else ask + 1)
         return ensemble(fitted, members, seed) if members else fitted
 
     def _model(self, key: tuple[bool, str], free_scale: bool, keep: bool) -> ProductGP:

@@ -61,9 +61,9 @@ def predict(
     Var_c[μ(x, c)] / (t - 1), because the law is estimated too; and both from t values, so the interval takes
     Student's quantile with t - 1 degrees of freedom.
     """
-    freedom = max(len(models[0].data.y) - 1, 1)
+    freedom, nodes = max(len(models[0].data.y) - 1, 1), context_nodes(kde)
     with torch.no_grad():
-        parts = [_moments(model, kde, points, freedom) for model in models]
+        parts = [_moments(model, kde, nodes, points, freedom) for model in models]
     means, variances, worsts = (torch.stack(column) for column in zip(*parts, strict=True))
     mean, worst = means.mean(0), worsts.mean(0)
     variance = variances.mean(0) + means.var(0, correction=0)  # of the mixture of the surrogates
@@ -76,21 +76,19 @@ def predict(
 
 
 def _moments(
-    model: ProductGP, kde: Kde | None, points: Tensor, freedom: int
+    model: ProductGP, kde: Kde | None, nodes: Nodes, points: Tensor, freedom: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance and worst case of the expectation under one surrogate, n each."""
-    nodes = context_nodes(kde)
     mean, variance = ExpectationPosterior(model, nodes.points, nodes.weights)(points)
     if kde is None:
         return mean, variance, mean
-    spread, worst = _context_moments(model, kde, points)
+    spread, worst = _context_moments(model, kde, nodes, points)
     return mean, variance + spread / freedom, worst
 
 
-def _context_moments(model: ProductGP, kde: Kde, points: Tensor) -> tuple[Tensor, Tensor]:
+def _context_moments(model: ProductGP, kde: Kde, nodes: Nodes, points: Tensor) -> tuple[Tensor, Tensor]:
     """Var_c[μ(x, c)] and the total-variation worst case of μ, n each."""
-    nodes, dc = context_nodes(kde), kde.centres.shape[1]
-    count = len(nodes.weights)
+    count, dc = len(nodes.weights), kde.centres.shape[1]
     posterior = NodePosterior(model, torch.cat([nodes.points, sobol(SPACE_POINTS, dc, 0)]))
     values = torch.cat([posterior(part)[0] for part in points.split(posterior.chunk)])
     inner, space = values[:, :count], values[:, count:]

@@ -20,7 +20,7 @@ class ProductGP:
     """A GP on (x, c) with kernel kx(x, x')·kc(c, c') and known hyper-parameters, on standardised outcomes.
 
     ``precision`` and ``alpha`` feed the fast product posterior (``windage.surrogate.posterior``). BoTorch's
-    model of the same GP is made when it is asked for: making it takes longer than all the numbers.
+    model of the same GP is made when it is asked for.
     """
 
     def __init__(
