@@ -49,7 +49,7 @@ def root(
 @app.command()
 def methods(as_json: AsJson = False) -> None:
     """The methods, and what each of them maximises."""
-    from windage.methods import METHODS
+    from windage.methods import AUTO, BEST, METHODS
 
     rows = [{"name": m.name, "law": m.law, "objective": m.objective} for m in METHODS.values()]
     if as_json:
@@ -59,6 +59,7 @@ def methods(as_json: AsJson = False) -> None:
     for row in rows:
         table.add_row(*row.values())
     Console().print(table)
+    typer.echo(f'"{AUTO}", the default, is {BEST}.')
 
 
 @app.command()
