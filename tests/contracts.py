@@ -8,7 +8,7 @@ import windage
 
 METHODS = [
     *("sbo-kde", "drbo-kde", "drbo-mmd", "drbo-mmd-minimax", "stableopt", "gp-ucb"),
-    *("bq-kde", "rbq-kde", "erbo", "wdrbo", "ledrbo"),
+    *("bq-kde", "kg-kde", "rbq-kde", "erbo", "wdrbo", "ledrbo"),
 ]
 """All but ``random``, which learns nothing."""
 QUICK = {"raw_samples": 128, "restarts": 6, "samples": 128, "space_points": 128}

@@ -8,18 +8,9 @@ import torch
 from botorch.optim import optimize_acqf
 
 import reference
-from windage.acquisition import (
-    Disagreement,
-    Expectation,
-    ExpectedBound,
-    Minimax,
-    Mmd,
-    TotalVariation,
-    Wasserstein,
-    WorstBound,
-    WorstCase,
-)
+from windage.acquisition import Expectation, Minimax, Mmd, TotalVariation, WorstCase
 from windage.ascent import ascend
+from windage.combined import Disagreement, ExpectedBound, ExpectedGain, Wasserstein, WorstBound
 from windage.density import Nodes, grid, sobol
 from windage.maximize import every, from_uniform, maximize, score
 from windage.space import ONE_HOT, Block
@@ -165,6 +156,7 @@ def _acquisitions():
         reference.fitted(40, 2, 1, seed=2, kernel=k) for k in ("matern", "matern-3/2", "rational-quadratic")
     ]
     yield ExpectedBound([model, *others], nodes, 1.5)
+    yield ExpectedGain([model, *others], nodes, 0.4, 20.0)
     yield WorstBound([model, others[0]], nodes, 1.5, 0.3, sobol(64, 1, 1))
     yield Disagreement([model, *others], Nodes.equal(c), 1.5, 1.41)
     yield Wasserstein(model, Nodes.equal(c), 1.5, 0.05, sobol(64, 1, 1))
@@ -251,6 +243,46 @@ def test_one_surrogate_cannot_disagree():
     alone, mean = Disagreement([model], nodes, 1.5, 1.41), Expectation(model, nodes)
     for one, other in zip(alone.value_and_slope(x), mean.value_and_slope(x), strict=True):
         assert torch.allclose(one, other, atol=1e-5)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "matern", "matern-3/2"])
+@pytest.mark.parametrize("contexts", [1, 2])
+def test_the_expected_gain_equals_the_joint_covariance(kernel, contexts):
+    model = reference.fitted(25, 2, contexts, seed=4, kernel=kernel)
+    nodes = Nodes(sobol(12, contexts, 7), torch.linspace(1, 3, 12, dtype=torch.double) / 24)
+    told = reference.tiled_expectation(model, model.data.x, nodes.points, nodes.weights)[0]
+    best = model.data.x[told.argmax()]
+
+    def plain(x):
+        return reference.expected_gain(model, x, best, nodes.points, nodes.weights, 0.4, 20.0)
+
+    _same_values_and_slopes(ExpectedGain([model], nodes, 0.4, 20.0), plain, 1e-6)
+
+
+def test_no_gain_is_the_bound():
+    models = [reference.fitted(25, 2, 1, seed=4, kernel=k) for k in ("rbf", "matern")]
+    nodes = Nodes.equal(sobol(12, 1, 7))
+    x = torch.cat([sobol(5, 2, 3), models[0].data.x[:5]])
+    none, bound = ExpectedGain(models, nodes, 0.4, 0.0), ExpectedBound(models, nodes, 0.4)
+    for one, other in zip(none.value_and_slope(x), bound.value_and_slope(x), strict=True):
+        assert torch.allclose(one, other, atol=1e-8)
+
+
+def test_the_gain_draws_to_what_is_unknown_and_never_below_the_bound():
+    models = [reference.fitted(25, 2, 1, seed=4, kernel=k) for k in ("rbf", "matern")]
+    nodes = Nodes.equal(sobol(12, 1, 7))
+    x = sobol(64, 2, 3)
+    bound = ExpectedBound(models, nodes, 0.4).value_and_slope(x)[0]
+    gains = [ExpectedGain(models, nodes, 0.4, n).value_and_slope(x)[0] - bound for n in (1.0, 50.0)]
+    assert (gains[0] >= 0).all()
+    assert torch.allclose(50 * gains[0], gains[1], atol=1e-8)
+    assert gains[0].max() > 0
+    at_best = ExpectedGain(models[:1], nodes, 0.0, 1e3)
+    best = at_best.posteriors[0].best
+    there = models[0].data.x[best : best + 1]
+    value, slope = at_best.value_and_slope(there)  # looking again where it is best tells nothing
+    assert float(value) == pytest.approx(at_best.posteriors[0].best_mean, abs=1e-4)
+    assert torch.isfinite(slope).all()
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.35, 2.5])

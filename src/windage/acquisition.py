@@ -7,8 +7,7 @@ decisions' unit box and works with ``botorch.optim.optimize_acqf``; values are o
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping
 
 import torch
 from botorch.acquisition import AcquisitionFunction
@@ -17,14 +16,7 @@ from torch import Tensor
 
 from windage import functionals
 from windage.density import Nodes, thinned
-from windage.surrogate import (
-    ExpectationPosterior,
-    NodePosterior,
-    ProductGP,
-    SlopePosterior,
-    WorstPosterior,
-    kernel_factor,
-)
+from windage.surrogate import NodePosterior, ProductGP, kernel_factor
 from windage.surrogate.kernels import PROFILES, scaled_squares
 from windage.surrogate.low_rank import RANK_TOLERANCE
 
@@ -34,7 +26,6 @@ FEW: Mapping[int, int] = {0: 1, 1: 64, 2: 144}
 """Nodes of a stand-in that only ranks decisions, by the number of contexts; 256 for more."""
 STAND_IN_TOLERANCE = 1e-5
 """Of its low-rank form."""
-Posterior = NodePosterior | ExpectationPosterior
 
 
 def _few(nodes: Tensor) -> int:
@@ -70,14 +61,14 @@ class BoundAcquisition(AcquisitionFunction):  # type: ignore[misc]
     def bounds(self, x: Tensor) -> Tensor:
         """The upper bounds at x × nodes, B × M."""
         mean, variance = self.posterior(x)
-        return mean + self.sqrt_beta * _deviation(variance)
+        return mean + self.sqrt_beta * deviation(variance)
 
     def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """B × Dx → values B and gradients B × Dx, without autograd's graph."""
         mean, variance, saved = self.posterior.moments(x)
-        deviation = _deviation(variance)
-        value, share = self.functional_and_slope(mean + self.sqrt_beta * deviation)
-        pull = torch.where(variance > MIN_VARIANCE, (0.5 * self.sqrt_beta) * share / deviation, 0.0)
+        spread = deviation(variance)
+        value, share = self.functional_and_slope(mean + self.sqrt_beta * spread)
+        pull = torch.where(variance > MIN_VARIANCE, (0.5 * self.sqrt_beta) * share / spread, 0.0)
         return value, self.posterior.pull_back(saved, share, pull)
 
     def functional_and_slope(self, values: Tensor) -> tuple[Tensor, Tensor]:
@@ -211,135 +202,6 @@ class Minimax(_KernelBall):
         return self.ball(values)
 
 
-class CombinedAcquisition(AcquisitionFunction):  # type: ignore[misc]
-    """A function of the means and variances of several posteriors at the same decisions."""
-
-    stand_in_is_close = False
-    smooth = True
-    jumps = False
-
-    def __init__(self, posteriors: Sequence[Posterior]) -> None:
-        super().__init__(posteriors[0].model)
-        self.posteriors = posteriors
-
-    @property
-    def chunk(self) -> int:
-        """How many decisions it wants at a time."""
-        return min(posterior.chunk for posterior in self.posteriors)
-
-    @t_batch_mode_transform(expected_q=1)  # type: ignore[untyped-decorator]
-    def forward(self, X: Tensor) -> Tensor:
-        """X: b × 1 × Dx → b."""
-        means, variances = zip(*(posterior(X.squeeze(-2)) for posterior in self.posteriors), strict=True)
-        return self.combine(torch.stack(means), torch.stack(variances))
-
-    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """B × Dx → values B and gradients B × Dx."""
-        parts = [posterior.moments(x) for posterior in self.posteriors]
-        with torch.enable_grad():
-            means = torch.stack([mean for mean, _, _ in parts]).requires_grad_(True)
-            variances = torch.stack([variance for _, variance, _ in parts]).requires_grad_(True)
-            found = self.combine(means, variances)
-            grads = torch.autograd.grad(found.sum(), (means, variances))
-        slopes = [
-            posterior.pull_back(saved, grad_mean, grad_variance)
-            for posterior, (_, _, saved), grad_mean, grad_variance in zip(
-                self.posteriors, parts, *grads, strict=True
-            )
-        ]
-        return found.detach(), torch.stack(slopes).sum(0)
-
-    def stand_in(self) -> CombinedAcquisition:
-        """Itself."""
-        return self
-
-    @abstractmethod
-    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
-        """K × B or K × B × M each → B."""
-
-
-class _MeanBound(CombinedAcquisition):
-    """μ_F + √β σ_F of expectations, averaged over surrogates."""
-
-    def __init__(self, posteriors: Sequence[ExpectationPosterior], sqrt_beta: float) -> None:
-        super().__init__(posteriors)
-        self.sqrt_beta = sqrt_beta
-
-    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
-        """K × B each → B."""
-        return (means + self.sqrt_beta * _deviation(variances)).mean(0)
-
-
-class ExpectedBound(_MeanBound):
-    """μ_F(x) + √β σ_F(x), the bound on the expectation itself, averaged over surrogates: BQ-KDE.
-
-    With √β = 0 it is the posterior mean, which ``recommend`` maximises.
-    """
-
-    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float) -> None:
-        posteriors = [ExpectationPosterior(model, nodes.points, nodes.weights) for model in models]
-        super().__init__(posteriors, sqrt_beta)
-
-
-class WorstBound(_MeanBound):
-    """The bound on the expectation under the law worst for the mean, averaged over surrogates: RBQ-KDE.
-
-    The law is of those within a total-variation radius of the nodes' and is each decision's own. It changes
-    in steps, and with it σ_F. ``space`` are points of the whole context space, beside the nodes.
-    """
-
-    jumps = True
-
-    def __init__(
-        self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, radius: float, space: Tensor
-    ) -> None:
-        weights = torch.cat([nodes.weights, nodes.weights.new_zeros(len(space))])
-        points = torch.cat([nodes.points, space])
-        worst = partial(functionals.total_variation_law, weights=weights, radius=radius)
-        super().__init__([WorstPosterior(model, points, worst) for model in models], sqrt_beta)
-
-
-class Disagreement(CombinedAcquisition):
-    """Σ_m w_m (mean_k(μ_k + √β σ_k) - λ·std_k(μ_k)) over K surrogates: LEDRBO."""
-
-    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, aversion: float) -> None:
-        super().__init__([NodePosterior(model, nodes.points) for model in models])
-        self.weights, self.sqrt_beta, self.aversion = nodes.weights, sqrt_beta, aversion
-
-    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
-        """K × B × M each → B."""
-        bounds = (means + self.sqrt_beta * _deviation(variances)).mean(0)
-        apart = _deviation(means.var(0, correction=0))
-        return (bounds - self.aversion * apart) @ self.weights
-
-
-class Wasserstein(CombinedAcquisition):
-    """Σ_m w_m g_m - radius·max_m ‖∂g_m/∂c‖, g = μ + √β σ: WDRBO (Micheli et al. 2025).
-
-    The least expectation within a Wasserstein distance is at most so far below the mean. ``space`` are
-    points of the context space at which the slope is looked at, beside the nodes.
-    """
-
-    smooth = False
-
-    def __init__(
-        self, model: ProductGP, nodes: Nodes, sqrt_beta: float, radius: float, space: Tensor
-    ) -> None:
-        posterior = SlopePosterior(model, torch.cat([nodes.points, space]))
-        super().__init__([posterior])
-        self.slopes = posterior.slopes
-        self.weights, self.sqrt_beta, self.radius = nodes.weights, sqrt_beta, radius
-
-    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
-        """1 × B × rows each → B."""
-        mean, mean_slope = self.slopes(means[0])
-        variance, variance_slope = self.slopes(variances[0])
-        deviation = _deviation(variance)
-        slope = mean_slope + (0.5 * self.sqrt_beta) * variance_slope / deviation[:, :, None]
-        steepest = slope.square().sum(2).max(1).values.clamp_min(MIN_VARIANCE).sqrt()
-        bounds = (mean + self.sqrt_beta * deviation)[:, : len(self.weights)]
-        return bounds @ self.weights - self.radius * steepest
-
-
-def _deviation(variances: Tensor) -> Tensor:
+def deviation(variances: Tensor) -> Tensor:
+    """The root of the variances, which may be 0 or by rounding below it."""
     return variances.clamp_min(MIN_VARIANCE).sqrt()

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from windage.maximize import Acquisition
     from windage.surrogate import ProductGP
 
-AUTO, BEST = "auto", "bq-kde"
+AUTO, BEST = "auto", "kg-kde"
+FORESIGHT = 0.02
+"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 
@@ -50,10 +52,15 @@ class Situation:
         return len(self.contexts)
 
     @property
+    def dx(self) -> int:
+        """The number of decisions."""
+        return len(set(self.model.data.groups))
+
+    @property
     def sqrt_beta(self) -> float:
         """√β now."""
         if self.settings.sqrt_beta == THEOREM:
-            return theorem_sqrt_beta(self.count, len(set(self.model.data.groups)), self.settings.lipschitz)
+            return theorem_sqrt_beta(self.count, self.dx, self.settings.lipschitz)
         return float(self.own_sqrt_beta if self.settings.sqrt_beta is None else self.settings.sqrt_beta)
 
 
@@ -82,6 +89,11 @@ def wasserstein_radius(t: int) -> float:
 def paper_sqrt_beta(dx: int) -> float:
     """√β = 1.5, the paper's, however many decisions there are."""
     return 1.5
+
+
+def low_sqrt_beta(dx: int) -> float:
+    """√β = 0.3·√Dx, where another term explores too."""
+    return 0.3 * math.sqrt(dx)
 
 
 def root_sqrt_beta(dx: int) -> float:
@@ -178,14 +190,22 @@ def _stableopt(s: Situation) -> Acquisition:
 
 
 def _bq_kde(s: Situation) -> Acquisition:
-    from windage.acquisition import ExpectedBound
+    from windage.combined import ExpectedBound
 
     assert s.kde is not None
     return ExpectedBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta)
 
 
+def _kg_kde(s: Situation) -> Acquisition:
+    from windage.combined import ExpectedGain
+
+    assert s.kde is not None
+    served = FORESIGHT * s.count if s.dx > 1 else 0.0  # on a line, the bound alone leaves nothing unseen
+    return ExpectedGain(s.models, s.kde.nodes(s.seed), s.sqrt_beta, served)
+
+
 def _rbq_kde(s: Situation) -> Acquisition:
-    from windage.acquisition import WorstBound
+    from windage.combined import WorstBound
 
     assert s.kde is not None
     return WorstBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta, *_ball(s))
@@ -199,7 +219,7 @@ def _erbo(s: Situation) -> Acquisition:
 
 
 def _wdrbo(s: Situation) -> Acquisition:
-    from windage.acquisition import Wasserstein
+    from windage.combined import Wasserstein
     from windage.density import Nodes
 
     radius = s.settings.radius
@@ -208,7 +228,7 @@ def _wdrbo(s: Situation) -> Acquisition:
 
 
 def _ledrbo(s: Situation) -> Acquisition:
-    from windage.acquisition import Disagreement
+    from windage.combined import Disagreement
     from windage.density import Nodes
 
     return Disagreement(s.models, Nodes.equal(s.contexts), s.sqrt_beta, LEDRBO_AVERSION)
@@ -251,6 +271,15 @@ METHODS: dict[str, Method] = {
             kernels=KERNELS,
             members=8,
             sqrt_beta=root_sqrt_beta,
+        ),
+        Method(
+            "kg-kde",
+            "kernel density estimate",
+            "the upper bound of the mean itself, and what one more look may gain",
+            _kg_kde,
+            kernels=KERNELS,
+            members=8,
+            sqrt_beta=low_sqrt_beta,
         ),
         Method(
             "rbq-kde",

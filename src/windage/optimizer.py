@@ -16,7 +16,7 @@ from typing import Any, overload
 import torch
 
 from windage import recommendation, state
-from windage.acquisition import ExpectedBound
+from windage.combined import ExpectedBound
 from windage.data import Observations
 from windage.density import ContextDensity
 from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError, near_match

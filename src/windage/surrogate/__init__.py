@@ -5,12 +5,19 @@ from windage.surrogate.fit import Hyperparameters, Training, fit
 from windage.surrogate.follow import Fitted, follow
 from windage.surrogate.low_rank import kernel_factor
 from windage.surrogate.model import ProductGP
-from windage.surrogate.posterior import ExpectationPosterior, NodePosterior, SlopePosterior, WorstPosterior
+from windage.surrogate.posterior import (
+    ExpectationPosterior,
+    LookPosterior,
+    NodePosterior,
+    SlopePosterior,
+    WorstPosterior,
+)
 
 __all__ = [
     "ExpectationPosterior",
     "Fitted",
     "Hyperparameters",
+    "LookPosterior",
     "NodePosterior",
     "ProductGP",
     "SlopePosterior",

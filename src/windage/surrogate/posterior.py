@@ -204,6 +204,47 @@ class ExpectationPosterior:
         return self.side.backward(x, slope, grad_seen)
 
 
+class LookPosterior(ExpectationPosterior):
+    """F beside F at the best decision told so far, x⁺: the variances are (σ_F², cov(F(x), F(x⁺))), B × 2.
+
+    With q⁺ = K⁻¹(kx(x⁺)∘z):  cov = v0 kx(x, x⁺) - (kx∘z)·q⁺.
+    ``clarity`` is the share of a deviation of F that one outcome at a random context shows a priori,
+    √(Σ_m w_m (K_cc w)_m² / v0).
+    """
+
+    def __init__(self, model: ProductGP, nodes: Tensor, weights: Tensor) -> None:
+        super().__init__(model, nodes, weights)
+        seen = self.side.forward(model.data.x)[0] * self.z
+        told = model.mean + seen @ model.alpha
+        self.best = int(told.argmax())
+        self.best_mean = float(told[self.best])
+        self.solved = seen[self.best] @ model.precision
+        self.clarity = float(((self.between @ weights).square() @ weights / self.v0).sqrt())
+
+    def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Saved]:
+        """Mean, variance with covariance, and what ``pull_back`` needs."""
+        k, h = self.side.forward(x)
+        seen = k * self.z
+        solved = seen @ self.model.precision
+        mean = self.model.mean + seen @ self.model.alpha
+        variance = (self.v0 - torch.linalg.vecdot(solved, seen)).clamp_min(0)
+        covariance = self.v0 * k[:, self.best] - seen @ self.solved
+        return mean, self.model.variance * torch.stack([variance, covariance], dim=1), ((x, h, solved), None)
+
+    def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
+        """∂/∂x from ∂/∂mean, B, and ∂/∂(variance, covariance), B × 2 → B × Dx."""
+        x, h, solved = saved[0]
+        own, shared = (self.model.variance * grad_variance).unbind(1)
+        grad_k = (
+            grad_mean[:, None] * self.model.alpha
+            - 2 * own[:, None] * solved
+            - torch.outer(shared, self.solved)
+        )
+        grad_k *= self.z
+        grad_k[:, self.best] += self.v0 * shared
+        return self.side.backward(x, h, grad_k)
+
+
 class WorstPosterior(ExpectationPosterior):
     """The posterior of F under a law w*(x) of each decision's own: the worst for its posterior means.
 

@@ -1,0 +1,197 @@
+"""Acquisition functions of several surrogates, or of the expectation itself.
+
+Each is a function of the means and variances of posteriors at the same decisions; the posteriors know how to
+pull a gradient back.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import partial
+
+import torch
+from botorch.acquisition import AcquisitionFunction
+from botorch.utils.transforms import t_batch_mode_transform
+from torch import Tensor
+
+from windage import functionals
+from windage.acquisition import MIN_VARIANCE, deviation
+from windage.density import Nodes
+from windage.surrogate import (
+    ExpectationPosterior,
+    LookPosterior,
+    NodePosterior,
+    ProductGP,
+    SlopePosterior,
+    WorstPosterior,
+)
+
+LEAST_MOVED = 1e-9
+"""Of σ_F² - cov: where a look tells nothing, its deviation stays above 0."""
+Posterior = NodePosterior | ExpectationPosterior
+
+
+class CombinedAcquisition(AcquisitionFunction):  # type: ignore[misc]
+    """A function of the means and variances of several posteriors at the same decisions."""
+
+    stand_in_is_close = False
+    smooth = True
+    jumps = False
+
+    def __init__(self, posteriors: Sequence[Posterior]) -> None:
+        super().__init__(posteriors[0].model)
+        self.posteriors = posteriors
+
+    @property
+    def chunk(self) -> int:
+        """How many decisions it wants at a time."""
+        return min(posterior.chunk for posterior in self.posteriors)
+
+    @t_batch_mode_transform(expected_q=1)  # type: ignore[untyped-decorator]
+    def forward(self, X: Tensor) -> Tensor:
+        """X: b × 1 × Dx → b."""
+        means, variances = zip(*(posterior(X.squeeze(-2)) for posterior in self.posteriors), strict=True)
+        return self.combine(torch.stack(means), torch.stack(variances))
+
+    def value_and_slope(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """B × Dx → values B and gradients B × Dx."""
+        parts = [posterior.moments(x) for posterior in self.posteriors]
+        with torch.enable_grad():
+            means = torch.stack([mean for mean, _, _ in parts]).requires_grad_(True)
+            variances = torch.stack([variance for _, variance, _ in parts]).requires_grad_(True)
+            found = self.combine(means, variances)
+            grads = torch.autograd.grad(found.sum(), (means, variances))
+        slopes = [
+            posterior.pull_back(saved, grad_mean, grad_variance)
+            for posterior, (_, _, saved), grad_mean, grad_variance in zip(
+                self.posteriors, parts, *grads, strict=True
+            )
+        ]
+        return found.detach(), torch.stack(slopes).sum(0)
+
+    def stand_in(self) -> CombinedAcquisition:
+        """Itself."""
+        return self
+
+    @abstractmethod
+    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
+        """K × B or K × B × M each → B."""
+
+
+class _MeanBound(CombinedAcquisition):
+    """μ_F + √β σ_F of expectations, averaged over surrogates."""
+
+    def __init__(self, posteriors: Sequence[ExpectationPosterior], sqrt_beta: float) -> None:
+        super().__init__(posteriors)
+        self.sqrt_beta = sqrt_beta
+
+    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
+        """K × B each → B."""
+        return (means + self.sqrt_beta * deviation(variances)).mean(0)
+
+
+class ExpectedBound(_MeanBound):
+    """μ_F(x) + √β σ_F(x), the bound on the expectation itself, averaged over surrogates: BQ-KDE.
+
+    With √β = 0 it is the posterior mean, which ``recommend`` maximises.
+    """
+
+    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float) -> None:
+        posteriors = [ExpectationPosterior(model, nodes.points, nodes.weights) for model in models]
+        super().__init__(posteriors, sqrt_beta)
+
+
+class ExpectedGain(CombinedAcquisition):
+    """μ_F + √β σ_F + N·E[(μ_F' - μ_F(x⁺))⁺], averaged over surrogates: KG-KDE.
+
+    μ_F' is the mean of F(x) after one more look at it, x⁺ the best decision told so far: what is found
+    better serves for N decisions to come (the online knowledge gradient of Ryzhov, Powell & Frazier 2012,
+    for two decisions). The look moves μ_F(x) - μ_F(x⁺) by a normal of deviation
+    clarity·(σ_F² - cov)/√(σ_F² + noise).
+    """
+
+    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, served: float) -> None:
+        posteriors = [LookPosterior(model, nodes.points, nodes.weights) for model in models]
+        super().__init__(posteriors)
+        self.sqrt_beta, self.served = sqrt_beta, served
+        constants = [
+            (p.best_mean, p.clarity, p.model.variance * p.model.hyperparameters.noise) for p in posteriors
+        ]
+        self.best, self.clarity, self.noise = nodes.points.new_tensor(constants).T[:, :, None]
+
+    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
+        """K × B and K × B × 2 → B."""
+        variance, covariance = variances.unbind(2)
+        moved = (variance - covariance).clamp_min(LEAST_MOVED) / (variance + self.noise).sqrt()
+        gain = _expected_gain(means - self.best, self.clarity * moved)
+        return (means + self.sqrt_beta * deviation(variance) + self.served * gain).mean(0)
+
+
+class WorstBound(_MeanBound):
+    """The bound on the expectation under the law worst for the mean, averaged over surrogates: RBQ-KDE.
+
+    The law is of those within a total-variation radius of the nodes' and is each decision's own. It changes
+    in steps, and with it σ_F. ``space`` are points of the whole context space, beside the nodes.
+    """
+
+    jumps = True
+
+    def __init__(
+        self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, radius: float, space: Tensor
+    ) -> None:
+        weights = torch.cat([nodes.weights, nodes.weights.new_zeros(len(space))])
+        points = torch.cat([nodes.points, space])
+        worst = partial(functionals.total_variation_law, weights=weights, radius=radius)
+        super().__init__([WorstPosterior(model, points, worst) for model in models], sqrt_beta)
+
+
+class Disagreement(CombinedAcquisition):
+    """Σ_m w_m (mean_k(μ_k + √β σ_k) - λ·std_k(μ_k)) over K surrogates: LEDRBO."""
+
+    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, aversion: float) -> None:
+        super().__init__([NodePosterior(model, nodes.points) for model in models])
+        self.weights, self.sqrt_beta, self.aversion = nodes.weights, sqrt_beta, aversion
+
+    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
+        """K × B × M each → B."""
+        bounds = (means + self.sqrt_beta * deviation(variances)).mean(0)
+        apart = deviation(means.var(0, correction=0))
+        return (bounds - self.aversion * apart) @ self.weights
+
+
+class Wasserstein(CombinedAcquisition):
+    """Σ_m w_m g_m - radius·max_m ‖∂g_m/∂c‖, g = μ + √β σ: WDRBO (Micheli et al. 2025).
+
+    The least expectation within a Wasserstein distance is at most so far below the mean. ``space`` are
+    points of the context space at which the slope is looked at, beside the nodes.
+    """
+
+    smooth = False
+
+    def __init__(
+        self, model: ProductGP, nodes: Nodes, sqrt_beta: float, radius: float, space: Tensor
+    ) -> None:
+        posterior = SlopePosterior(model, torch.cat([nodes.points, space]))
+        super().__init__([posterior])
+        self.slopes = posterior.slopes
+        self.weights, self.sqrt_beta, self.radius = nodes.weights, sqrt_beta, radius
+
+    def combine(self, means: Tensor, variances: Tensor) -> Tensor:
+        """1 × B × rows each → B."""
+        mean, mean_slope = self.slopes(means[0])
+        variance, variance_slope = self.slopes(variances[0])
+        spread = deviation(variance)
+        slope = mean_slope + (0.5 * self.sqrt_beta) * variance_slope / spread[:, :, None]
+        steepest = slope.square().sum(2).max(1).values.clamp_min(MIN_VARIANCE).sqrt()
+        bounds = (mean + self.sqrt_beta * spread)[:, : len(self.weights)]
+        return bounds @ self.weights - self.radius * steepest
+
+
+def _expected_gain(ahead: Tensor, spread: Tensor) -> Tensor:
+    """E[(ahead + spread·Z)⁺] of a standard normal Z."""
+    z = ahead / spread
+    density = (-0.5 * z.square()).exp() / math.sqrt(2 * math.pi)
+    found: Tensor = ahead * torch.special.ndtr(z) + spread * density
+    return found
