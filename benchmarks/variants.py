@@ -1,25 +1,34 @@
 """Variants of the default method, to see what each of its parts brings: a plugin for ``windage bench run``.
 
     windage bench run --suite later --seeds 0-9 --plugin benchmarks/variants.py \
-        --methods auto,bq-fitted,bq-two-matern,bq-wider --jobs 2 --out results/development
+        --methods auto,kg-without-look,kg-fitted,bq-two-matern --jobs 2 --out results/development
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from windage.methods import METHODS, paper_sqrt_beta, register
-
-DEFAULT = METHODS["bq-kde"]
+from windage.methods import BEST, METHODS, low_sqrt_beta, paper_sqrt_beta, register
 
 register(
     replace(
-        DEFAULT, name="bq-fitted", objective="as bq-kde, with the best fit of each kernel alone", members=0
+        METHODS["bq-kde"],
+        name="kg-without-look",
+        objective="as kg-kde, without the gain of a look",
+        sqrt_beta=low_sqrt_beta,
     )
 )
 register(
     replace(
-        DEFAULT,
+        METHODS[BEST],
+        name="kg-fitted",
+        objective="as kg-kde, with the best fit of each kernel alone, equal weights",
+        members=0,
+    )
+)
+register(
+    replace(
+        METHODS["bq-kde"],
         name="bq-two-matern",
         objective="as bq-kde, with the best fits of two Matérn kernels, equal weights and √β = 1.5",
         kernels=("matern", "matern-3/2"),
@@ -27,4 +36,3 @@ register(
         sqrt_beta=paper_sqrt_beta,
     )
 )
-register(replace(DEFAULT, name="bq-wider", objective="as bq-kde, with √β = 1.5", sqrt_beta=paper_sqrt_beta))

@@ -237,12 +237,11 @@ class Optimizer:
         with one_thread():
             models = self._models(bool(self._contexts.names))
             nodes = recommendation.context_nodes(self._evidence.kde)
-            settings = self._settings
             best = maximize(
                 ExpectedBound(models, nodes, 0.0),
                 self._decisions.blocks,
-                settings.raw_samples,
-                settings.restarts,
+                self._settings.raw_samples,
+                self._settings.restarts,
                 stream(self._seed, "recommend"),
                 extra=models[0].data.x,
             )
@@ -272,9 +271,8 @@ class Optimizer:
 
     def _look(self) -> None:
         """See the observations anew."""
-        maximize = self._direction == "maximize"
-        seen = self._observations
-        self._evidence = Evidence(self._decisions, self._contexts, seen, maximize, self._settings)
+        seen, up = self._observations, self._direction == "maximize"
+        self._evidence = Evidence(self._decisions, self._contexts, seen, up, self._settings)
 
     def _models(self, joint: bool, ask: int | None = None) -> list[ProductGP]:
         """The GPs that follow all observations: on (x, c), or on x alone.

@@ -42,10 +42,11 @@ STYLES: Mapping[str, Style] = {
     "drbo-mmd-minimax": Style("#8d6cab", (0, (4, 1.5, 1, 1.5)), "v"),
     "stableopt": Style("#a08a2c", (0, (1, 1.2)), "D"),
     "gp-ucb": Style("#7d838c", (0, (3, 1.5)), "x"),
+    "kg-kde": Style("#d6224a", "-", "*"),
 }
 SPARE = (
     Style("#000000", (0, (8, 2, 1, 2)), "P"),
-    Style("#4f9bd9", (0, (2, 2)), "*"),
+    Style("#4f9bd9", (0, (2, 2)), "<"),
     Style("#b0306a", (0, (5, 1, 1, 1, 1, 1)), "h"),
     Style("#5a7d1e", (0, (9, 3)), "p"),
     Style("#3d3d9e", (0, (1, 2.5)), "X"),

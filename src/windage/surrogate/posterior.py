@@ -172,10 +172,14 @@ class ExpectationPosterior:
     chunk = 2**13
 
     def __init__(self, model: ProductGP, nodes: Tensor, weights: Tensor) -> None:
+        self._see(model, nodes)
+        self.z, self.v0 = weights @ self.kc, weights @ self.between @ weights
+
+    def _see(self, model: ProductGP, nodes: Tensor) -> None:
+        """Whatever law the nodes have."""
         self.model, self.side = model, _Side(model)
         self.kc = _context_kernel(model, nodes, model.data.c)[0]
         self.between = _context_kernel(model, nodes, nodes)[0]
-        self.z, self.v0 = weights @ self.kc, weights @ self.between @ weights
 
     def __call__(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """μ_F and σ_F² of the standardised outcome, B each; differentiable once in x."""
@@ -253,7 +257,7 @@ class WorstPosterior(ExpectationPosterior):
     """
 
     def __init__(self, model: ProductGP, nodes: Tensor, worst: Callable[[Tensor], Tensor]) -> None:
-        super().__init__(model, nodes, nodes.new_full((len(nodes),), 1 / len(nodes)))
+        self._see(model, nodes)
         self.worst = worst
         self.chunk = max(1, CHUNK // len(nodes))
 

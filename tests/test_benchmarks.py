@@ -1,0 +1,41 @@
+"""The scripts in ``benchmarks`` run: they use what is private, so a change inside can break them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+
+
+def run(*arguments):
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+@pytest.mark.parametrize("method", ["sbo-kde", "gp-ucb"])
+def test_an_ask_is_timed(method, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import bench
+
+    seconds = bench.fast_ask(bench.saved_study(1, 12, method, seed=0), method)
+    assert 0 < seconds["fit"] < seconds["ask"]
+    assert seconds["fit"] + seconds["maximise"] == pytest.approx(seconds["ask"])
+
+
+def test_the_variants_of_the_default_are_methods():
+    code = (
+        "import runpy, sys; from windage.methods import METHODS; before = set(METHODS);"
+        "runpy.run_path(sys.argv[1]); print(*sorted(set(METHODS) - before))"
+    )
+    found = run("-c", code, BENCHMARKS / "variants.py").split()
+    assert found == ["bq-two-matern", "kg-fitted", "kg-without-look"]
+
+
+@pytest.mark.slow
+def test_a_decision_is_measured_beside_the_plain_way(tmp_path):
+    script = BENCHMARKS / "decision.py"
+    out = run(script, "--problems", "newsvendor", "--observations", 12, "--repeats", 1, "--out", tmp_path)
+    assert "plain SBO-KDE" in out
+    assert (tmp_path / "decision.md").read_text().count("newsvendor") == 1
