@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windage.methods import BEST, METHODS, low_sqrt_beta, paper_sqrt_beta, register
+from windage.methods import BEST, METHODS, paper_sqrt_beta, register, steep_sqrt_beta
 
 register(
     replace(
         METHODS["bq-kde"],
         name="kg-without-look",
         objective="as kg-kde, without the gain of a look",
-        sqrt_beta=low_sqrt_beta,
+        sqrt_beta=steep_sqrt_beta,
     )
 )
 register(

@@ -91,9 +91,9 @@ def paper_sqrt_beta(dx: int) -> float:
     return 1.5
 
 
-def low_sqrt_beta(dx: int) -> float:
-    """√β = 0.3·√Dx, where another term explores too."""
-    return 0.3 * math.sqrt(dx)
+def steep_sqrt_beta(dx: int) -> float:
+    """√β = Dx/4: lower than √Dx/2 for few decisions, where another term explores too."""
+    return 0.25 * dx
 
 
 def root_sqrt_beta(dx: int) -> float:
@@ -279,7 +279,7 @@ METHODS: dict[str, Method] = {
             _kg_kde,
             kernels=KERNELS,
             members=8,
-            sqrt_beta=low_sqrt_beta,
+            sqrt_beta=steep_sqrt_beta,
         ),
         Method(
             "rbq-kde",

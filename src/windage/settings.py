@@ -14,7 +14,7 @@ PAPER_SAMPLES = 1024
 THEOREM = "theorem"
 BANDWIDTHS = ("rule-of-thumb", "silverman", "isj", "held-out")
 BOUNDARIES = ("clamp", "reflect", "none", "held-out")
-KERNELS = ("rbf", "matern", "matern-3/2", "matern-1/2", "rational-quadratic")
+KERNELS = ("rbf", "matern", "matern-3/2", "rational-quadratic")
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class Settings:
     boundary: str = "clamp"
     """At the stated bounds of a context: "clamp", "reflect", "none", or "held-out" (one of the first two)."""
     kernel: str | None = None
-    """Of the GP: "rbf", "matern" (a product of two Matérn-5/2), "matern-3/2", "matern-1/2" (rough) or
-    "rational-quadratic". None: the method's own, which is "rbf" for those of the paper."""
+    """Of the GP: "rbf", "matern" (a product of two Matérn-5/2), "matern-3/2" or "rational-quadratic".
+    None: the method's own, which is "rbf" for those of the paper."""
     members: int | None = None
     """How many surrogates to average over, drawn from the posterior of kernels and hyper-parameters; 0: those
     fitted best, one a kernel. None: the method's own, which is 0 for those of the papers."""

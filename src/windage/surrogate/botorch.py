@@ -11,7 +11,7 @@ from gpytorch.priors import LogNormalPrior
 from windage.surrogate import kernels
 from windage.surrogate.fit import Hyperparameters, Training
 
-SMOOTHNESS = {"matern": 2.5, "matern-3/2": 1.5, "matern-1/2": 0.5}
+SMOOTHNESS = {"matern": 2.5, "matern-3/2": 1.5}
 
 
 def botorch_model(

@@ -2,8 +2,7 @@
 
 The posterior over both is that of ``LogPosterior``: kernels weigh as their log posteriors say, and the
 hyper-parameters θ of a kernel are normal about its fit (Laplace's approximation), with the inverse Hessian
-that the fit has learnt on its way as covariance: rough, and free. No kernel is quite right, and then more
-observations make the posterior surer than it should be: all beyond ``COUNTED`` do not sharpen it further.
+that the fit has learnt on its way as covariance: rough, and free.
 """
 
 from __future__ import annotations
@@ -21,11 +20,6 @@ from windage.surrogate.model import ProductGP
 
 UNKNOWN, WIDEST = 0.1, 1.0
 """The variance of θ in every direction where a fit learnt no curvature, and the largest in any."""
-COUNTED = 30
-"""So many observations count in full; t of them count as so many, by the posterior's power ``tempered``."""
-
-LOG_ODDS = {"matern-1/2": -4.0}
-"""Of a kernel before any observation: most outcomes are not so rough, and one that is shows it."""
 
 
 def ensemble(fitted: Sequence[ProductGP], count: int, seed: int) -> list[ProductGP]:
@@ -48,16 +42,9 @@ def ensemble(fitted: Sequence[ProductGP], count: int, seed: int) -> list[Product
 def kernel_weights(fitted: Sequence[ProductGP]) -> Array:
     """How likely each kernel is, from the log posteriors of the fits."""
     found = np.array([model.hyperparameters.log_posterior for model in fitted])
-    found += [LOG_ODDS.get(model.data.kernel, 0.0) for model in fitted]
-    found *= tempered(len(fitted[0].data.y))
     weights: Array = np.exp(found - found.max())
     weights /= weights.sum()
     return weights
-
-
-def tempered(t: int) -> float:
-    """The power of the posterior over kernels and hyper-parameters after t observations."""
-    return min(1.0, COUNTED / t)
 
 
 def likeliest(
@@ -77,7 +64,7 @@ def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list
     target = LogPosterior(model.data)
     theta = target.theta(model.hyperparameters)
     lower, upper = np.array(target.bounds()).T
-    spread = laplace(model.hyperparameters, len(theta)) / math.sqrt(tempered(len(model.data.y)))
+    spread = laplace(model.hyperparameters, len(theta))
     normal = generator.standard_normal(((count + 1) // 2, len(theta))) @ spread.T
     thetas = theta + np.stack([normal, -normal], axis=1).reshape(-1, len(theta))[:count]
     return [_with(model, target, point) for point in np.clip(thetas, lower, upper)]

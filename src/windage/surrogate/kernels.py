@@ -17,8 +17,6 @@ from collections.abc import Callable, Mapping
 
 from torch import Tensor
 
-CUSP = 1e-6
-"""The scaled distance within which a Matérn-1/2 is taken for flat."""
 Profile = Callable[[Tensor], tuple[Tensor, Tensor]]
 """Squared scaled distances → (k, h), elementwise."""
 
@@ -44,13 +42,6 @@ def matern32(s: Tensor) -> tuple[Tensor, Tensor]:
     return (1 + root) * decay, 3 * decay
 
 
-def matern12(s: Tensor) -> tuple[Tensor, Tensor]:
-    """k = e^{-√s}, and h = k/√s, kept finite where a point meets itself: there it has no slope."""
-    root = s.sqrt()
-    k = (-root).exp()
-    return k, k / root.clamp_min(CUSP)
-
-
 def rational_quadratic(s: Tensor) -> tuple[Tensor, Tensor]:
     """k = (1 + s/2)⁻¹, and h = k²: a mixture of RBFs of many lengthscales, with α = 1."""
     k = 1 / (1 + 0.5 * s)
@@ -61,7 +52,6 @@ PROFILES: Mapping[str, Profile] = {
     "rbf": rbf,
     "matern": matern52,
     "matern-3/2": matern32,
-    "matern-1/2": matern12,
     "rational-quadratic": rational_quadratic,
 }
 
