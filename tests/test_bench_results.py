@@ -26,7 +26,7 @@ from windage.bench import (
     tables,
 )
 from windage.bench.configuration import PAPER_METHODS
-from windage.methods import METHODS, Situation
+from windage.methods import BEST, METHODS, Situation
 from windage.settings import Settings
 
 pytestmark = pytest.mark.xdist_group("results")
@@ -138,7 +138,7 @@ def test_figures_take_what_they_are_given(tmp_path):
 def test_lines_can_be_told_apart_in_grey():
     looks = [figures.style(m, list(METHODS)) for m in METHODS]
     assert len({str(look.dashes) + look.mark for look in looks}) == len(METHODS)
-    assert set(figures.STYLES) == set(PAPER_METHODS)
+    assert set(figures.STYLES) == {*PAPER_METHODS, BEST}
 
 
 def test_table_2_is_the_papers():

@@ -92,8 +92,8 @@ def paper_sqrt_beta(dx: int) -> float:
 
 
 def steep_sqrt_beta(dx: int) -> float:
-    """√β = Dx/4: lower than √Dx/2 for few decisions, where another term explores too."""
-    return 0.25 * dx
+    """√β = Dx/4, and at least 1/2: lower than √Dx/2 for two and three decisions, higher for five and more."""
+    return max(0.5, 0.25 * dx)
 
 
 def root_sqrt_beta(dx: int) -> float:
