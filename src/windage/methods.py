@@ -200,8 +200,9 @@ def _kg_kde(s: Situation) -> Acquisition:
     from windage.combined import ExpectedGain
 
     assert s.kde is not None
-    served = FORESIGHT * s.count if s.dx > 1 else 0.0  # on a line, the bound alone leaves nothing unseen
-    return ExpectedGain(s.models, s.kde.nodes(s.seed), s.sqrt_beta, served)
+    if s.dx == 1:  # on a line, the bound alone leaves nothing unseen
+        return _bq_kde(s)
+    return ExpectedGain(s.models, s.kde.nodes(s.seed), s.sqrt_beta, FORESIGHT * s.count)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:
@@ -317,7 +318,7 @@ def register(method: Method) -> None:
 
 
 def get_method(name: object) -> Method:
-    """The row of that name, or a ConfigurationError with the list; "auto" is the best by docs/evidence.md."""
+    """The row of that name, or a ConfigurationError with the list; "auto" is ``BEST``."""
     if isinstance(name, str) and name == AUTO:
         return METHODS[BEST]
     if isinstance(name, str) and name in METHODS:
