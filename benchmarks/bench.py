@@ -69,7 +69,7 @@ def saved_study(dc: int, observations: int, method: str, seed: int) -> dict[str,
 def fast_ask(saved: dict[str, Any], method: str) -> dict[str, float]:
     """Seconds of windage's fit, of the rest of the ask, and of both."""
     optimizer = windage.Optimizer.from_dict(saved)
-    fit, _ = timed(lambda: optimizer._models(METHODS[method].uses_context, ask=0))
+    fit, _ = timed(lambda: optimizer._models(METHODS[method].uses_context, keep=True))
     rest, _ = timed(optimizer.ask)
     return {"fit": fit, "maximise": rest, "ask": fit + rest}
 

@@ -36,8 +36,11 @@ def tiled_expectation(model: ProductGP, x: Tensor, nodes: Tensor, weights: Tenso
 def expected_gain(model, x, best, nodes, weights, sqrt_beta, served) -> Tensor:
     """μ + √β σ + N·E[(μ(x) after a look - μ(best))⁺], from BoTorch's joint covariance and a quadrature.
 
-    The look is an outcome F(x) + noise, of which the share ``clarity`` is believed.
+    The look is an outcome F(x) + noise, of which the share ``clarity`` is believed. Of a GP in logs, F is
+    linear about its median, and log-normal above the floor.
     """
+    logs = model.data.logs
+    unit = 1.0 if logs is None else logs.deviation
     step = 1e-3
     z = torch.arange(-12, 12, step, dtype=torch.double)
     density = (-0.5 * z.square()).exp() / math.sqrt(2 * math.pi)
@@ -47,17 +50,24 @@ def expected_gain(model, x, best, nodes, weights, sqrt_beta, served) -> Tensor:
     clarity = (
         (prior @ weights).square() @ weights / (weights @ prior @ weights)
     ).sqrt() / model.variance**0.5
-    noise = model.variance * model.hyperparameters.noise
     found = []
     for point in x:
         pairs = [torch.cat([p.expand(len(nodes), -1), nodes], dim=1) for p in (point, best)]
         joint = model.posterior(torch.cat(pairs)).distribution
-        here, there = torch.cat([weights, 0 * weights]), torch.cat([0 * weights, weights])
-        covariance = joint.covariance_matrix
+        v = [weights if logs is None else weights * logs.above(m) for m in joint.mean.chunk(2)]
+        here, there = torch.cat([v[0], 0 * weights]), torch.cat([0 * weights, v[1]])
+        covariance = unit**2 * joint.covariance_matrix
         variance = here @ covariance @ here
+        noise = model.variance * model.hyperparameters.noise * (unit * v[0].sum()) ** 2
         moved = clarity * (variance - here @ covariance @ there) / (variance + noise).sqrt()
-        gain = (((here - there) @ joint.mean + moved * z).clamp_min(0) * density).sum() * step
-        found.append(here @ joint.mean + sqrt_beta * variance.sqrt() + served * gain)
+        if logs is None:
+            mean, ahead = here @ joint.mean, (here - there) @ joint.mean
+            bound = mean + sqrt_beta * variance.sqrt()
+        else:
+            ahead = v[0].sum() - v[1].sum()
+            bound = logs.floor + v[0].sum() * (sqrt_beta * variance.sqrt() / v[0].sum()).exp()
+        gain = ((ahead + moved * z).clamp_min(0) * density).sum() * step
+        found.append(bound + served * gain)
     return torch.stack(found)
 
 
@@ -155,9 +165,11 @@ def random_training(
     return Training(x, c, y, tuple(range(dx)), kernel)
 
 
-def fitted(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05) -> ProductGP:
-    """A GP fitted to ``random_training``."""
-    data = random_training(t, dx, dc, seed, kernel, noise)
+def fitted(
+    t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05, knee: float = 0.0
+) -> ProductGP:
+    """A GP fitted to ``random_training``, in logs of that knee."""
+    data = random_training(t, dx, dc, seed, kernel, noise).in_logs(knee)
     return ProductGP(data, fit(data))
 
 

@@ -521,7 +521,7 @@ def test_easy_function_is_what_it_says():
 
 
 def test_after_many_observations_the_likeliest_kernel_stands_for_all(monkeypatch):
-    monkeypatch.setattr("windage.optimizer.DECIDED", 12)
+    monkeypatch.setattr("windage.surrogates.DECIDED", 12)
     opt = optimizer("bq-kde")
     run(opt, 12)
     assert len(opt._models(True)) == 8

@@ -21,11 +21,12 @@ from windage.acquisition import MIN_VARIANCE, deviation
 from windage.density import Nodes
 from windage.surrogate import (
     ExpectationPosterior,
-    LookPosterior,
     NodePosterior,
     ProductGP,
     SlopePosterior,
     WorstPosterior,
+    expectation,
+    look,
 )
 
 LEAST_MOVED = 1e-9
@@ -81,15 +82,29 @@ class CombinedAcquisition(AcquisitionFunction):  # type: ignore[misc]
 
 
 class _MeanBound(CombinedAcquisition):
-    """μ_F + √β σ_F of expectations, averaged over surrogates."""
+    """μ_F + √β σ_F of expectations, averaged over surrogates.
+
+    In logs the law of F is log-normal above a floor, and above that the bound is
+    (μ_F - floor)·e^{√β σ_F/(μ_F - floor)}.
+    """
 
     def __init__(self, posteriors: Sequence[ExpectationPosterior], sqrt_beta: float) -> None:
         super().__init__(posteriors)
         self.sqrt_beta = sqrt_beta
+        logs = posteriors[0].model.data.logs
+        self.floor = None if logs is None else logs.floor
+
+    def bounds(self, means: Tensor, variances: Tensor) -> Tensor:
+        """K × B each → K × B."""
+        reach = self.sqrt_beta * deviation(variances)
+        if self.floor is None:
+            return means + reach
+        above = means - self.floor
+        return self.floor + above * (reach / above).exp()
 
     def combine(self, means: Tensor, variances: Tensor) -> Tensor:
         """K × B each → B."""
-        return (means + self.sqrt_beta * deviation(variances)).mean(0)
+        return self.bounds(means, variances).mean(0)
 
 
 class ExpectedBound(_MeanBound):
@@ -99,11 +114,10 @@ class ExpectedBound(_MeanBound):
     """
 
     def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float) -> None:
-        posteriors = [ExpectationPosterior(model, nodes.points, nodes.weights) for model in models]
-        super().__init__(posteriors, sqrt_beta)
+        super().__init__([expectation(model, nodes.points, nodes.weights) for model in models], sqrt_beta)
 
 
-class ExpectedGain(CombinedAcquisition):
+class ExpectedGain(_MeanBound):
     """μ_F + √β σ_F + N·E[(μ_F' - μ_F(x⁺))⁺], averaged over surrogates: KG-KDE.
 
     μ_F' is the mean of F(x) after one more look at it, x⁺ the best decision told so far: what is found
@@ -113,20 +127,19 @@ class ExpectedGain(CombinedAcquisition):
     """
 
     def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, served: float) -> None:
-        posteriors = [LookPosterior(model, nodes.points, nodes.weights) for model in models]
-        super().__init__(posteriors)
-        self.sqrt_beta, self.served = sqrt_beta, served
-        constants = [
-            (p.best_mean, p.clarity, p.model.variance * p.model.hyperparameters.noise) for p in posteriors
-        ]
+        posteriors = [look(model, nodes.points, nodes.weights) for model in models]
+        super().__init__(posteriors, sqrt_beta)
+        self.served = served
+        constants = [(p.best_mean, p.clarity, p.scale * p.model.hyperparameters.noise) for p in posteriors]
         self.best, self.clarity, self.noise = nodes.points.new_tensor(constants).T[:, :, None]
 
     def combine(self, means: Tensor, variances: Tensor) -> Tensor:
         """K × B and K × B × 2 → B."""
         variance, covariance = variances.unbind(2)
-        moved = (variance - covariance).clamp_min(LEAST_MOVED) / (variance + self.noise).sqrt()
+        noise = self.noise if self.floor is None else self.noise * (means - self.floor).square()
+        moved = (variance - covariance).clamp_min(LEAST_MOVED) / (variance + noise).sqrt()
         gain = _expected_gain(means - self.best, self.clarity * moved)
-        return (means + self.sqrt_beta * deviation(variance) + self.served * gain).mean(0)
+        return (self.bounds(means, variance) + self.served * gain).mean(0)
 
 
 class WorstBound(_MeanBound):

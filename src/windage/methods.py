@@ -92,8 +92,8 @@ def paper_sqrt_beta(dx: int) -> float:
 
 
 def steep_sqrt_beta(dx: int) -> float:
-    """√β = Dx/4, and at least 1/2: lower than √Dx/2 for two and three decisions, higher for five and more."""
-    return max(0.5, 0.25 * dx)
+    """√β = (Dx - 1)/2, at least 1/2 and at most 2: the more decisions, the more may be hidden."""
+    return min(max(0.5, 0.5 * (dx - 1)), 2.0)
 
 
 def root_sqrt_beta(dx: int) -> float:
@@ -119,6 +119,8 @@ class Method:
     """Its own ``Settings.members``."""
     sqrt_beta: Callable[[int], float] = paper_sqrt_beta
     """Its own ``Settings.sqrt_beta``, by the number of decisions."""
+    logs: bool = False
+    """Whether its members may see the outcomes in logs, where these are likelier so."""
 
 
 def _kde_nodes(s: Situation) -> Any:
@@ -189,20 +191,24 @@ def _stableopt(s: Situation) -> Acquisition:
     return WorstCase(s.model, nodes, s.sqrt_beta)
 
 
+def _few_nodes(s: Situation) -> Any:
+    """Deterministic nodes; half as many a context in logs, where each costs."""
+    assert s.kde is not None
+    return s.kde.nodes(s.seed, coarse=s.model.data.logs is not None)
+
+
 def _bq_kde(s: Situation) -> Acquisition:
     from windage.combined import ExpectedBound
 
-    assert s.kde is not None
-    return ExpectedBound(s.models, s.kde.nodes(s.seed), s.sqrt_beta)
+    return ExpectedBound(s.models, _few_nodes(s), s.sqrt_beta)
 
 
 def _kg_kde(s: Situation) -> Acquisition:
     from windage.combined import ExpectedGain
 
-    assert s.kde is not None
     if s.dx == 1:  # on a line, the bound alone leaves nothing unseen
         return _bq_kde(s)
-    return ExpectedGain(s.models, s.kde.nodes(s.seed), s.sqrt_beta, FORESIGHT * s.count)
+    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, FORESIGHT * s.count)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:
@@ -281,6 +287,7 @@ METHODS: dict[str, Method] = {
             kernels=KERNELS,
             members=8,
             sqrt_beta=steep_sqrt_beta,
+            logs=True,
         ),
         Method(
             "rbq-kde",

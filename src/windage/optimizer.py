@@ -34,11 +34,9 @@ from windage.proposal import (
 from windage.recommendation import Prediction, Recommendation
 from windage.settings import Settings
 from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
-from windage.surrogate import Fitted, Hyperparameters, ProductGP, ensemble, follow, likeliest
+from windage.surrogate import Fitted, ProductGP
+from windage.surrogates import Fits, Key, surrogates
 from windage.trial import Trial
-
-DECIDED = 500
-"""Observations after which the likeliest kernel and its fit stand for all."""
 
 
 class Optimizer:
@@ -89,8 +87,8 @@ class Optimizer:
         self._pending: dict[int, dict[str, Value]] = {}
         self._adopted: set[int] = set()  # pending trials restored from a dictionary: any copy may tell them
         self._asked = 0
-        self._fits: dict[tuple[bool, str], tuple[int, Hyperparameters]] = {}
-        self._fitted: dict[tuple[bool, str], Fitted] = {}
+        self._fits: Fits = {}
+        self._fitted: dict[Key, Fitted] = {}
         self._study = secrets.token_hex(8)
 
     def __repr__(self) -> str:
@@ -158,7 +156,7 @@ class Optimizer:
             return first_decision(self._decisions.blocks, waiting, self._seed, index)
         if self._method.build is None:
             return random_decision(self._decisions.blocks, self._seed, index)
-        models = self._models(self._method.uses_context, index)
+        models = self._models(self._method.uses_context, keep=True)
         numbers = list(self._pending)
         return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
 
@@ -274,29 +272,18 @@ class Optimizer:
         seen, up = self._observations, self._direction == "maximize"
         self._evidence = Evidence(self._decisions, self._contexts, seen, up, self._settings)
 
-    def _models(self, joint: bool, ask: int | None = None) -> list[ProductGP]:
+    def _models(self, joint: bool, keep: bool = False) -> list[ProductGP]:
         """The GPs that follow all observations: on (x, c), or on x alone.
 
         Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
         """
-        chosen = self._settings
-        kernels = self._method.kernels if chosen.kernel is None else (chosen.kernel,)
-        members = self._method.members if chosen.members is None else chosen.members
-        if members and len(self._observations) > DECIDED:
-            kernels, members = likeliest(kernels, joint, self._fits), 1
-        fitted = [self._model((joint, k), members > 0, keep=ask is not None) for k in kernels]
-        seed = stream(self._seed, "members", 0 if ask is None else ask + 1)
-        return ensemble(fitted, members, seed) if members else fitted
-
-    def _model(self, key: tuple[bool, str], free_scale: bool, keep: bool) -> ProductGP:
-        count = len(self._observations)
-        found = self._fitted.get(key)
-        if found is None or len(found.model.data.y) != count:
-            found = follow(self._evidence.training(*key, free_scale), self._fits.get(key), found)
-            self._fitted[key] = found
+        seed = stream(self._seed, "members")
+        found = surrogates(self._method, self._evidence, joint, self._fits, self._fitted, seed)
         if keep:
-            self._fits[key] = (found.count, found.hyperparameters)
-        return found.model
+            for key, fitted in self._fitted.items():
+                if key[0] == joint and len(fitted.model.data.y) == len(self._observations):
+                    self._fits[key] = (fitted.count, fitted.hyperparameters)
+        return found
 
     def _need_observations(self, what: str) -> None:
         if not len(self._observations):

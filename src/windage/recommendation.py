@@ -15,7 +15,7 @@ from windage.density import Kde, Nodes, sobol
 from windage.functionals import total_variation
 from windage.methods import total_variation_radius
 from windage.space import Value
-from windage.surrogate import ExpectationPosterior, NodePosterior, ProductGP
+from windage.surrogate import NodePosterior, ProductGP, expectation
 
 FEW, SOME = 5, 10
 """Below the first, nothing said about the expectation deserves trust; below the second, not much."""
@@ -79,7 +79,7 @@ def _moments(
     model: ProductGP, kde: Kde | None, nodes: Nodes, points: Tensor, freedom: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance and worst case of the expectation under one surrogate, n each."""
-    mean, variance = ExpectationPosterior(model, nodes.points, nodes.weights)(points)
+    mean, variance = expectation(model, nodes.points, nodes.weights)(points)
     if kde is None:
         return mean, variance, mean
     spread, worst = _context_moments(model, kde, nodes, points)
@@ -91,6 +91,8 @@ def _context_moments(model: ProductGP, kde: Kde, nodes: Nodes, points: Tensor) -
     count, dc = len(nodes.weights), kde.centres.shape[1]
     posterior = NodePosterior(model, torch.cat([nodes.points, sobol(SPACE_POINTS, dc, 0)]))
     values = torch.cat([posterior(part)[0] for part in points.split(posterior.chunk)])
+    if model.data.logs is not None:
+        values = model.data.logs.floor + model.data.logs.above(values)
     inner, space = values[:, :count], values[:, count:]
     spread = (inner - (inner @ nodes.weights)[:, None]).square() @ nodes.weights
     radius = total_variation_radius(len(kde.centres), dc)

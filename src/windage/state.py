@@ -102,10 +102,14 @@ def fits_from_dict(
         numbers = {key: float(row[key]) for key in ("noise", "mean", "log_posterior")}
         x, c = (tuple(map(float, row[key])) for key in ("x", "c"))
         known = tuple(tuple(map(float, line)) for line in row.get("curvature", ()))
-        hyper = Hyperparameters(x, c, numbers["noise"], numbers["mean"], numbers["log_posterior"], known)
+        knee = float(row.get("knee", 0.0))
+        hyper = Hyperparameters(
+            x, c, numbers["noise"], numbers["mean"], numbers["log_posterior"], known, knee
+        )
         right = (len(x), len(c)) == (dx, dc if kind == "joint" else 0) and kernel in KERNELS
         right &= all(0 < s < math.inf for s in (*x, *c, hyper.noise)) and math.isfinite(hyper.mean)
         right &= all(len(line) == len(known) and all(map(math.isfinite, line)) for line in known)
+        right &= 0 <= knee < math.inf
         right &= len(known) in (0, free + (len(c) + 1)) and int(row["count"]) >= 1
         if not right:
             raise ConfigurationError(f"its fit {name!r} does not belong to this study.")

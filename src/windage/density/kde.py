@@ -143,10 +143,15 @@ class Kde:
         """The paper's M draws of equal weight (SAA)."""
         return Nodes.equal(self.sample(count, generator))
 
-    def nodes(self, seed: int = 0) -> Nodes:
-        """Deterministic nodes: exact masses of cells in one or two dimensions, Sobol points beyond."""
-        dimensions = self.centres.shape[1]
-        return self.cells(CELLS[dimensions]) if dimensions in CELLS else self.quasi(SOBOL_NODES, seed)
+    def nodes(self, seed: int = 0, coarse: bool = False) -> Nodes:
+        """Deterministic nodes: exact masses of cells in one or two dimensions, Sobol points beyond.
+
+        ``coarse``: half as many a dimension.
+        """
+        dimensions, part = self.centres.shape[1], 2 if coarse else 1
+        if dimensions in CELLS:
+            return self.cells(CELLS[dimensions] // part)
+        return self.quasi(SOBOL_NODES // part, seed)
 
     def quasi(self, count: int, seed: int = 0) -> Nodes:
         """Quasi-Monte Carlo draws of equal weight."""

@@ -1,8 +1,10 @@
 """The surrogate: a GP on (x, c), its fit in closed form, and its fast posterior on x × c."""
 
 from windage.surrogate.ensemble import ensemble, likeliest
-from windage.surrogate.fit import Hyperparameters, Training, fit
-from windage.surrogate.follow import Fitted, follow
+from windage.surrogate.fit import Hyperparameters, Training, fit, fit_in_logs
+from windage.surrogate.follow import Fitted, due, follow
+from windage.surrogate.log_expectation import LogExpectationPosterior, LogLookPosterior, expectation, look
+from windage.surrogate.log_scale import LogScale
 from windage.surrogate.low_rank import kernel_factor
 from windage.surrogate.model import ProductGP
 from windage.surrogate.posterior import (
@@ -17,15 +19,22 @@ __all__ = [
     "ExpectationPosterior",
     "Fitted",
     "Hyperparameters",
+    "LogExpectationPosterior",
+    "LogLookPosterior",
+    "LogScale",
     "LookPosterior",
     "NodePosterior",
     "ProductGP",
     "SlopePosterior",
     "Training",
     "WorstPosterior",
+    "due",
     "ensemble",
+    "expectation",
     "fit",
+    "fit_in_logs",
     "follow",
     "kernel_factor",
     "likeliest",
+    "look",
 ]

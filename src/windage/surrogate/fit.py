@@ -12,7 +12,7 @@ decision share one), θ = (log ℓ_1 … log ℓ_G, log noise).
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +24,7 @@ from windage.ascent import ascend
 from windage.space import Array
 from windage.surrogate import kernels
 from windage.surrogate.factor import Factor
+from windage.surrogate.log_scale import KNEES, LogScale
 
 MAX_LENGTHSCALE, MAX_NOISE = 1e4, 1e2
 TOLERANCE, REACH = 1e-4, 0.5
@@ -50,6 +51,8 @@ class Hyperparameters:
     log_posterior: float
     curvature: tuple[tuple[float, ...], ...] = ()
     """The inverse Hessian of minus the log posterior in θ, as far as the fit has learnt it."""
+    knee: float = 0.0
+    """Of the logs in which it saw the outcomes (``LogScale``); 0: none."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,20 @@ class Training:
     kernel: str
     free_scale: bool = False
     """Whether the variance of the outcomes is unknown and integrated out, or 1, as of standardised ones."""
+    logs: LogScale | None = None
+    """The scale that y is on already, if it is not the outcomes'."""
+
+    @property
+    def knee(self) -> float:
+        """Of the logs; 0: none."""
+        return 0.0 if self.logs is None else self.logs.knee
+
+    def in_logs(self, knee: float) -> Training:
+        """The same with outcomes in logs of this knee; 0: as they are."""
+        if not knee:
+            return self
+        logs = LogScale.of(self.y, knee)
+        return replace(self, y=logs.forward(self.y), logs=logs)
 
     @property
     def group_of(self) -> list[int]:
@@ -133,7 +150,9 @@ class LogPosterior:
         scales = tuple(float(np.exp(theta[group])) for group in self.group_of)
         known = tuple(map(tuple, curvature.tolist())) if curvature.any() else ()
         noise = float(np.exp(theta[-1]))
-        return Hyperparameters(scales[: self.dx], scales[self.dx :], noise, mean, value, known)
+        return Hyperparameters(
+            scales[: self.dx], scales[self.dx :], noise, mean, value, known, self.data.knee
+        )
 
     def __call__(self, theta: Array, factor: Factor | None = None) -> tuple[float, Array, float]:
         """Log posterior, its gradient, and the profiled mean at θ; ``factor`` where K is inverted already."""
@@ -206,6 +225,19 @@ def fit(data: Training, last: Hyperparameters | None = None, cold: bool = True) 
     if cold or last is None:
         found.append(_cold(target))
     return max(found, key=lambda hyper: hyper.log_posterior)
+
+
+def fit_in_logs(data: Training, last: Hyperparameters | None = None) -> Hyperparameters:
+    """The best fit of all scales, outcomes as they are and in logs of each knee, by their log posterior."""
+    best, found = -math.inf, None
+    for knee in (0.0, *KNEES):
+        seen = data.in_logs(knee)
+        hyper = fit(seen, last)
+        value = hyper.log_posterior + (seen.logs.log_slope(data.y) if seen.logs else 0.0)
+        if found is None or value > best:
+            best, found = value, hyper
+    assert found is not None
+    return found
 
 
 def _warm(target: LogPosterior, last: Hyperparameters) -> Hyperparameters:

@@ -30,8 +30,8 @@ MANY, FEW = 1024, 64
 """Decisions that a posterior is asked for, as far as the choice of its form goes."""
 CHUNK = 2**20
 """Largest intermediate where each decision has a law of its own, in numbers."""
-Saved = tuple[tuple[Tensor, Tensor, Tensor], Any]
-"""x, the slopes h of its kernel row and the form's own inner product; and the form that made it, if any."""
+Saved = tuple[tuple[Tensor, ...], Any]
+"""x, the slopes h of its kernel row and what else the way back needs; and the form that made it, if any."""
 
 
 class _Side:
@@ -177,7 +177,7 @@ class ExpectationPosterior:
 
     def _see(self, model: ProductGP, nodes: Tensor) -> None:
         """Whatever law the nodes have."""
-        self.model, self.side = model, _Side(model)
+        self.model, self.side, self.scale = model, _Side(model), model.variance
         self.kc = _context_kernel(model, nodes, model.data.c)[0]
         self.between = _context_kernel(model, nodes, nodes)[0]
 
@@ -197,54 +197,46 @@ class ExpectationPosterior:
         seen = k * z
         solved = seen @ self.model.precision
         mean = self.model.mean + seen @ self.model.alpha
-        variance = self.model.variance * (v0 - torch.linalg.vecdot(solved, seen))
-        return mean, variance.clamp_min(0), ((x, h * z, solved), None)
+        variance = self.scale * (v0 - torch.linalg.vecdot(solved, seen))
+        return mean, variance.clamp_min(0), ((x, h, k, z, solved), None)
 
     def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B each → B × Dx."""
-        x, slope, solved = saved[0]
-        pull = (2 * self.model.variance) * grad_variance
-        grad_seen = grad_mean[:, None] * self.model.alpha - pull[:, None] * solved
-        return self.side.backward(x, slope, grad_seen)
+        x, h, _, z, solved = saved[0]
+        return self.side.backward(x, h, z * self._grad_seen(solved, grad_mean, grad_variance))
+
+    def _grad_seen(self, solved: Tensor, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
+        """∂/∂(kx∘z), B × t."""
+        pull = (2 * self.scale) * grad_variance
+        return grad_mean[:, None] * self.model.alpha - pull[:, None] * solved
 
 
 class LookPosterior(ExpectationPosterior):
     """F beside F at the best decision told so far, x⁺: the variances are (σ_F², cov(F(x), F(x⁺))), B × 2.
 
     With q⁺ = K⁻¹(kx(x⁺)∘z):  cov = v0 kx(x, x⁺) - (kx∘z)·q⁺.
-    ``clarity`` is the share of a deviation of F that one outcome at a random context shows a priori,
-    √(Σ_m w_m (K_cc w)_m² / v0).
     """
 
     def __init__(self, model: ProductGP, nodes: Tensor, weights: Tensor) -> None:
         super().__init__(model, nodes, weights)
-        seen = self.side.forward(model.data.x)[0] * self.z
-        told = model.mean + seen @ model.alpha
+        told, _, ((_, _, _, _, solved), _) = super().moments(model.data.x)
         self.best = int(told.argmax())
-        self.best_mean = float(told[self.best])
-        self.solved = seen[self.best] @ model.precision
-        self.clarity = float(((self.between @ weights).square() @ weights / self.v0).sqrt())
+        self.best_mean, self.solved = float(told[self.best]), solved[self.best]
+        self.clarity = clarity(self.between, weights)
 
     def moments(self, x: Tensor) -> tuple[Tensor, Tensor, Saved]:
         """Mean, variance with covariance, and what ``pull_back`` needs."""
-        k, h = self.side.forward(x)
-        seen = k * self.z
-        solved = seen @ self.model.precision
-        mean = self.model.mean + seen @ self.model.alpha
-        variance = (self.v0 - torch.linalg.vecdot(solved, seen)).clamp_min(0)
-        covariance = self.v0 * k[:, self.best] - seen @ self.solved
-        return mean, self.model.variance * torch.stack([variance, covariance], dim=1), ((x, h, solved), None)
+        mean, variance, saved = super().moments(x)
+        _, _, k, z, _ = saved[0]
+        covariance = self.v0 * k[:, self.best] - k @ (z * self.solved)
+        return mean, torch.stack([variance, self.scale * covariance], dim=1), saved
 
     def pull_back(self, saved: Saved, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂x from ∂/∂mean, B, and ∂/∂(variance, covariance), B × 2 → B × Dx."""
-        x, h, solved = saved[0]
-        own, shared = (self.model.variance * grad_variance).unbind(1)
-        grad_k = (
-            grad_mean[:, None] * self.model.alpha
-            - 2 * own[:, None] * solved
-            - torch.outer(shared, self.solved)
-        )
-        grad_k *= self.z
+        x, h, _, z, solved = saved[0]
+        own, shared = grad_variance.unbind(1)
+        shared = self.scale * shared
+        grad_k = z * (self._grad_seen(solved, grad_mean, own) - torch.outer(shared, self.solved))
         grad_k[:, self.best] += self.v0 * shared
         return self.side.backward(x, h, grad_k)
 
@@ -264,6 +256,12 @@ class WorstPosterior(ExpectationPosterior):
     def _law(self, k: Tensor) -> tuple[Tensor, Tensor]:
         weights = self.worst((k * self.model.alpha) @ self.kc.mT)
         return weights @ self.kc, torch.linalg.vecdot(weights @ self.between, weights)
+
+
+def clarity(between: Tensor, weights: Tensor) -> float:
+    """The share of F's deviation that an outcome at a random context shows, √(Σ_m w_m (K_cc w)_m² / v0)."""
+    shown = between @ weights
+    return float((shown.square() @ weights / (shown @ weights)).sqrt())
 
 
 def _context_kernel(model: ProductGP, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:

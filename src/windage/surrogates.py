@@ -1,0 +1,63 @@
+"""The surrogates of a method that follow the evidence: which kernels, on which scale, and with what fits.
+
+Fits are by (whether on (x, c) or on x alone, kernel). ``Fits`` is what a study remembers and saves; what is
+``Fitted`` only saves work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import MutableMapping
+
+from windage.evidence import Evidence
+from windage.methods import Method
+from windage.surrogate import (
+    Fitted,
+    Hyperparameters,
+    ProductGP,
+    due,
+    ensemble,
+    fit_in_logs,
+    follow,
+    likeliest,
+)
+
+DECIDED = 500
+"""Observations after which the likeliest kernel and its fit stand for all."""
+LOGS_BY = "matern"
+"""The kernel whose fit decides whether outcomes are seen in logs, if the method has it."""
+Key = tuple[bool, str]
+Fits = dict[Key, tuple[int, Hyperparameters]]
+
+
+def surrogates(
+    method: Method, evidence: Evidence, joint: bool, fits: Fits, done: MutableMapping[Key, Fitted], seed: int
+) -> list[ProductGP]:
+    """The GPs of all observations, given the last fits; ``done`` keeps what is found for each kernel."""
+    settings = evidence.settings
+    kernels = method.kernels if settings.kernel is None else (settings.kernel,)
+    members = method.members if settings.members is None else settings.members
+    if members and len(evidence) > DECIDED:
+        kernels, members = likeliest(kernels, joint, fits), 1
+    knee = 0.0
+    if method.logs and members:
+        knee = _knee(evidence, (joint, LOGS_BY if LOGS_BY in kernels else kernels[0]), fits, done)
+    fitted = []
+    for key in ((joint, kernel) for kernel in kernels):
+        found = done.get(key)
+        if found is None or (len(found.model.data.y), found.model.data.knee) != (len(evidence), knee):
+            data = evidence.training(*key, free_scale=members > 0).in_logs(knee)
+            found = done[key] = follow(data, fits.get(key), found)
+        fitted.append(found.model)
+    return ensemble(fitted, members, seed) if members else fitted
+
+
+def _knee(evidence: Evidence, key: Key, fits: Fits, done: MutableMapping[Key, Fitted]) -> float:
+    """Of the logs in which outcomes are seen, 0 for none: looked for whenever a fit starts anew."""
+    count, last, found = len(evidence), fits.get(key), done.get(key)
+    if last is not None and (last[0] == count or count > DECIDED or not due(last[0], count)):
+        return last[1].knee
+    if found is None or found.count != count:
+        data = evidence.training(*key, free_scale=True)
+        hyper = fit_in_logs(data, None if last is None else last[1])
+        found = done[key] = Fitted(count, hyper, ProductGP(data.in_logs(hyper.knee), hyper))
+    return found.hyperparameters.knee
