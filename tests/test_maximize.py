@@ -205,9 +205,9 @@ def _same_values_and_slopes(acquisition, plain, atol=1e-8):
     assert torch.allclose(value, plain(x), rtol=0, atol=atol)
     for d in range(x.shape[1]):
         move = torch.zeros(x.shape[1], dtype=torch.double)
-        move[d] = 3e-5
-        rise = (plain(x + move) - plain(x - move)) / 6e-5
-        assert torch.allclose(slope[:, d], rise.detach(), rtol=1e-4, atol=1e-4)
+        move[d] = 1e-4
+        rise = (plain(x + move) - plain(x - move)) / 2e-4
+        assert torch.allclose(slope[:, d], rise.detach(), rtol=5e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "matern", "rational-quadratic"])
