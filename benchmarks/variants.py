@@ -1,7 +1,7 @@
 """Variants of the default method, to see what each of its parts brings: a plugin for ``windage bench run``.
 
     windage bench run --suite later --seeds 0-9 --plugin benchmarks/variants.py \
-        --methods auto,kg-without-look,kg-fitted,bq-two-matern --jobs 2 --out results/development
+        --methods auto,kg-without-logs,kg-without-look,bq-two-matern --jobs 2 --out results/development
 """
 
 from __future__ import annotations
@@ -16,6 +16,15 @@ register(
         name="kg-without-look",
         objective="as kg-kde, without the gain of a look",
         sqrt_beta=steep_sqrt_beta,
+        logs=True,
+    )
+)
+register(
+    replace(
+        METHODS[BEST],
+        name="kg-without-logs",
+        objective="as kg-kde, with outcomes as they are",
+        logs=False,
     )
 )
 register(

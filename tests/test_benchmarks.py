@@ -30,7 +30,7 @@ def test_the_variants_of_the_default_are_methods():
         "runpy.run_path(sys.argv[1]); print(*sorted(set(METHODS) - before))"
     )
     found = run("-c", code, BENCHMARKS / "variants.py").split()
-    assert found == ["bq-two-matern", "kg-fitted", "kg-without-look"]
+    assert found == ["bq-two-matern", "kg-fitted", "kg-without-logs", "kg-without-look"]
 
 
 @pytest.mark.slow
