@@ -1,11 +1,12 @@
 """Bring results into docs/evidence: tables, figures, manifests, and the tables of docs/evidence.md.
 
+    windage bench run --suite later --seeds 0-9 --methods auto --jobs 2 --out results/development
     windage bench run --suite later --plugin benchmarks/variants.py \
         --methods auto,sbo-kde,erbo,ledrbo,bq-two-matern --jobs 2 --out results/reported
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python benchmarks/decision.py --out docs/evidence
-    python scripts/evidence.py results/reported results/paper-auto
+    python scripts/evidence.py results/development results/reported results/paper-auto
 """
 
 from __future__ import annotations
@@ -27,14 +28,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name in ("reported", "paper"):
+    for name in ("development", "reported", "paper"):
         parser.add_argument(name, type=Path)
     arguments = parser.parse_args()
     reported = load(arguments.reported, plugins=[PLUGIN])
     made = [*tables.sheets(reported), *judge.sheets(reported, BEST)]
     bring("reported", arguments.reported, made, FOLDER)
     figures.draw(reported, FOLDER)
-    bring("paper", arguments.paper, tables.sheets(load(arguments.paper)), FOLDER)
+    for name, results in (("development", arguments.development), ("paper", arguments.paper)):
+        bring(name, results, tables.sheets(load(results)), FOLDER)
     fill(DOCS / "evidence.md", FOLDER)
 
 
