@@ -120,7 +120,7 @@ class Method:
     sqrt_beta: Callable[[int], float] = paper_sqrt_beta
     """Its own ``Settings.sqrt_beta``, by the number of decisions."""
     logs: bool = False
-    """Whether its members may see the outcomes in logs, where these are likelier so."""
+    """Whether its members may see the outcomes in logs, if likelier so; for bounds on the mean."""
 
 
 def _kde_nodes(s: Situation) -> Any:
