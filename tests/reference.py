@@ -58,15 +58,20 @@ def expected_gain(model, x, best, nodes, weights, sqrt_beta, served) -> Tensor:
         here, there = torch.cat([v[0], 0 * weights]), torch.cat([0 * weights, v[1]])
         covariance = unit**2 * joint.covariance_matrix
         variance = here @ covariance @ here
-        noise = model.variance * model.hyperparameters.noise * (unit * v[0].sum()) ** 2
-        moved = clarity * (variance - here @ covariance @ there) / (variance + noise).sqrt()
+        noise = model.variance * model.hyperparameters.noise * unit**2
         if logs is None:
             mean, ahead = here @ joint.mean, (here - there) @ joint.mean
-            bound = mean + sqrt_beta * variance.sqrt()
+            moved = clarity * (variance - here @ covariance @ there) / (variance + noise).sqrt()
+            bound, better = mean + sqrt_beta * variance.sqrt(), ahead + moved * z
         else:
-            ahead = v[0].sum() - v[1].sum()
-            bound = logs.floor + v[0].sum() * (sqrt_beta * variance.sqrt() / v[0].sum()).exp()
-        gain = ((ahead + moved * z).clamp_min(0) * density).sum() * step
+            above, best_above = v[0].sum(), v[1].sum()
+            own = variance / above**2
+            moved = clarity * (own - here @ covariance @ there / (above * best_above)) / (own + noise).sqrt()
+            bound, better = (
+                logs.floor + above * (sqrt_beta * own.sqrt()).exp(),
+                above * (moved * z).exp() - best_above,
+            )
+        gain = (better.clamp_min(0) * density).sum() * step
         found.append(bound + served * gain)
     return torch.stack(found)
 

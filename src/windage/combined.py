@@ -123,7 +123,8 @@ class ExpectedGain(_MeanBound):
     μ_F' is the mean of F(x) after one more look at it, x⁺ the best decision told so far: what is found
     better serves for N decisions to come (the online knowledge gradient of Ryzhov, Powell & Frazier 2012,
     for two decisions). The look moves μ_F(x) - μ_F(x⁺) by a normal of deviation
-    clarity·(σ_F² - cov)/√(σ_F² + noise).
+    clarity·(σ_F² - cov)/√(σ_F² + noise). In logs it moves log(μ_F(x) - floor) - log(μ_F(x⁺) - floor) so, with
+    the variance and the covariance of the logs.
     """
 
     def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, served: float) -> None:
@@ -136,10 +137,19 @@ class ExpectedGain(_MeanBound):
     def combine(self, means: Tensor, variances: Tensor) -> Tensor:
         """K × B and K × B × 2 → B."""
         variance, covariance = variances.unbind(2)
-        noise = self.noise if self.floor is None else self.noise * (means - self.floor).square()
-        moved = (variance - covariance).clamp_min(LEAST_MOVED) / (variance + noise).sqrt()
-        gain = _expected_gain(means - self.best, self.clarity * moved)
+        if self.floor is None:
+            gain = _expected_gain(means - self.best, self._moved(variance, covariance))
+        else:
+            above, best = means - self.floor, self.best - self.floor
+            moved = self._moved(variance / above.square(), covariance / (above * best))
+            gain = _log_normal_gain(above, best, moved)
         return (self.bounds(means, variance) + self.served * gain).mean(0)
+
+    def _moved(self, variance: Tensor, covariance: Tensor) -> Tensor:
+        """How far a look moves F(x) from F(x⁺): the deviation, of their logs where F is in logs."""
+        own = (variance - covariance).clamp_min(LEAST_MOVED)
+        found: Tensor = self.clarity * own / (variance + self.noise).sqrt()
+        return found
 
 
 class WorstBound(_MeanBound):
@@ -207,4 +217,12 @@ def _expected_gain(ahead: Tensor, spread: Tensor) -> Tensor:
     z = ahead / spread
     density = (-0.5 * z.square()).exp() / math.sqrt(2 * math.pi)
     found: Tensor = ahead * torch.special.ndtr(z) + spread * density
+    return found
+
+
+def _log_normal_gain(above: Tensor, best: Tensor, spread: Tensor) -> Tensor:
+    """E[(above·e^{spread·Z} - best)⁺] of a standard normal Z."""
+    z = (above / best).log() / spread
+    mean = above * (0.5 * spread.square()).exp()
+    found: Tensor = mean * torch.special.ndtr(z + spread) - best * torch.special.ndtr(z)
     return found

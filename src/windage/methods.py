@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from windage.surrogate import ProductGP
 
 AUTO, BEST = "auto", "kg-kde"
-FORESIGHT = 0.02
-"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far."""
+FORESIGHT, LOG_FORESIGHT = 0.02, 3.0
+"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; and in logs."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 
@@ -92,8 +92,8 @@ def paper_sqrt_beta(dx: int) -> float:
 
 
 def steep_sqrt_beta(dx: int) -> float:
-    """√β = (Dx - 1)/2, at least 1/2 and at most 2: the more decisions, the more may be hidden."""
-    return min(max(0.5, 0.5 * (dx - 1)), 2.0)
+    """√β = Dx/4, and at least 1/2: lower than √Dx/2 for two and three decisions, higher for five and more."""
+    return max(0.5, 0.25 * dx)
 
 
 def root_sqrt_beta(dx: int) -> float:
@@ -208,7 +208,8 @@ def _kg_kde(s: Situation) -> Acquisition:
 
     if s.dx == 1:  # on a line, the bound alone leaves nothing unseen
         return _bq_kde(s)
-    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, FORESIGHT * s.count)
+    foresight = FORESIGHT if s.model.data.logs is None else LOG_FORESIGHT
+    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, foresight * s.count)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:

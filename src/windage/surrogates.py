@@ -14,7 +14,6 @@ from windage.surrogate import (
     Fitted,
     Hyperparameters,
     ProductGP,
-    due,
     ensemble,
     fit_in_logs,
     follow,
@@ -23,8 +22,9 @@ from windage.surrogate import (
 
 DECIDED = 500
 """Observations after which the likeliest kernel and its fit stand for all."""
-LOGS_BY = "matern"
-"""The kernel whose fit decides whether outcomes are seen in logs, if the method has it."""
+LOGS_BY, LOGS_UNTIL = "matern", 30
+"""The kernel whose fit decides whether outcomes are seen in logs, if the method has it; and up to how many
+observations: later ones are mostly of the best decision's neighbourhood, which needs no logs."""
 Key = tuple[bool, str]
 Fits = dict[Key, tuple[int, Hyperparameters]]
 
@@ -52,9 +52,9 @@ def surrogates(
 
 
 def _knee(evidence: Evidence, key: Key, fits: Fits, done: MutableMapping[Key, Fitted]) -> float:
-    """Of the logs in which outcomes are seen, 0 for none: looked for whenever a fit starts anew."""
+    """Of the logs in which outcomes are seen, 0 for none: by the first observations."""
     count, last, found = len(evidence), fits.get(key), done.get(key)
-    if last is not None and (last[0] == count or count > DECIDED or not due(last[0], count)):
+    if last is not None and (last[0] == count or count > LOGS_UNTIL):
         return last[1].knee
     if found is None or found.count != count:
         data = evidence.training(*key, free_scale=True)

@@ -2,7 +2,7 @@
 
 from windage.surrogate.ensemble import ensemble, likeliest
 from windage.surrogate.fit import Hyperparameters, Training, fit, fit_in_logs
-from windage.surrogate.follow import Fitted, due, follow
+from windage.surrogate.follow import Fitted, follow
 from windage.surrogate.log_expectation import LogExpectationPosterior, LogLookPosterior, expectation, look
 from windage.surrogate.log_scale import LogScale
 from windage.surrogate.low_rank import kernel_factor
@@ -28,7 +28,6 @@ __all__ = [
     "SlopePosterior",
     "Training",
     "WorstPosterior",
-    "due",
     "ensemble",
     "expectation",
     "fit",

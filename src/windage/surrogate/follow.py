@@ -41,18 +41,13 @@ def follow(data: Training, last: tuple[int, Hyperparameters] | None, before: Fit
     same = last is not None and last[1].knee == data.knee
     if last is not None and same and last[0] == t:
         return Fitted(t, last[1], ProductGP(data, last[1]))
-    cold = not same or last is None or due(last[0], t)
+    cold = not same or last is None or t <= COLD_UNTIL or _mark(last[0]) != _mark(t)
     if last is not None and not cold and 0 < t - last[0] <= MOST_NEW:
         kept = _kept(data, *last, before)
         if kept is not None:
             return kept
     hyper = fit(data, None if last is None else last[1], cold)
     return Fitted(t, hyper, ProductGP(data, hyper))
-
-
-def due(count: int, t: int) -> bool:
-    """Whether t observations call for a look at everything anew, where the last was at ``count``."""
-    return t <= COLD_UNTIL or _mark(count) != _mark(t)
 
 
 def _mark(count: int) -> int:
