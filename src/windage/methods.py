@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from windage.surrogate import ProductGP
 
 AUTO, BEST = "auto", "kg-kde"
-FORESIGHT, LOG_FORESIGHT = 0.02, 3.0
-"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; and in logs."""
+FORESIGHT, LOG_FORESIGHT, MOST_SERVED = 0.02, 3.0, 250.0
+"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; the same in logs,
+and how many at most."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 
@@ -208,8 +209,10 @@ def _kg_kde(s: Situation) -> Acquisition:
 
     if s.dx == 1:  # on a line, the bound alone leaves nothing unseen
         return _bq_kde(s)
-    foresight = FORESIGHT if s.model.data.logs is None else LOG_FORESIGHT
-    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, foresight * s.count)
+    served = FORESIGHT * s.count
+    if s.model.data.logs is not None:
+        served = min(LOG_FORESIGHT * s.count, MOST_SERVED)
+    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, served)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:
