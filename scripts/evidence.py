@@ -6,7 +6,10 @@
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python benchmarks/decision.py --out docs/evidence
-    python scripts/evidence.py results/development results/reported results/paper-auto
+    python scripts/evidence.py --development results/development --reported results/reported \
+        --paper results/paper-auto
+
+Each folder may be left out.
 """
 
 from __future__ import annotations
@@ -29,14 +32,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     for name in ("development", "reported", "paper"):
-        parser.add_argument(name, type=Path)
+        parser.add_argument(f"--{name}", type=Path)
     arguments = parser.parse_args()
-    reported = load(arguments.reported, plugins=[PLUGIN])
-    made = [*tables.sheets(reported), *judge.sheets(reported, BEST)]
-    bring("reported", arguments.reported, made, FOLDER)
-    figures.draw(reported, FOLDER)
+    if arguments.reported:
+        reported = load(arguments.reported, plugins=[PLUGIN])
+        made = [*tables.sheets(reported), *judge.sheets(reported, BEST)]
+        bring("reported", arguments.reported, made, FOLDER)
+        figures.draw(reported, FOLDER)
     for name, results in (("development", arguments.development), ("paper", arguments.paper)):
-        bring(name, results, tables.sheets(load(results)), FOLDER)
+        if results:
+            bring(name, results, tables.sheets(load(results)), FOLDER)
     fill(DOCS / "evidence.md", FOLDER)
 
 
