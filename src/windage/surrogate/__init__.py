@@ -3,13 +3,12 @@
 from windage.surrogate.ensemble import ensemble, likeliest
 from windage.surrogate.fit import Hyperparameters, Training, fit, fit_in_logs
 from windage.surrogate.follow import Fitted, follow
-from windage.surrogate.log_expectation import LogExpectationPosterior, LogLookPosterior, expectation, look
+from windage.surrogate.log_expectation import expectation, look
 from windage.surrogate.log_scale import LogScale
 from windage.surrogate.low_rank import kernel_factor
 from windage.surrogate.model import ProductGP
 from windage.surrogate.posterior import (
     ExpectationPosterior,
-    LookPosterior,
     NodePosterior,
     SlopePosterior,
     WorstPosterior,
@@ -19,10 +18,7 @@ __all__ = [
     "ExpectationPosterior",
     "Fitted",
     "Hyperparameters",
-    "LogExpectationPosterior",
-    "LogLookPosterior",
     "LogScale",
-    "LookPosterior",
     "NodePosterior",
     "ProductGP",
     "SlopePosterior",

@@ -38,12 +38,12 @@ class Fitted:
 def follow(data: Training, last: tuple[int, Hyperparameters] | None, before: Fitted | None) -> Fitted:
     """The GP of the data, given the last fit (its count and result) and, to save work, the GP before."""
     t = len(data.y)
-    same = last is not None and last[1].knee == data.knee
-    if last is not None and same and last[0] == t:
-        return Fitted(t, last[1], ProductGP(data, last[1]))
-    cold = not same or last is None or t <= COLD_UNTIL or _mark(last[0]) != _mark(t)
-    if last is not None and not cold and 0 < t - last[0] <= MOST_NEW:
-        kept = _kept(data, *last, before)
+    same = last if last is not None and last[1].knee == data.knee else None  # of outcomes on the same scale
+    if same is not None and same[0] == t:
+        return Fitted(t, same[1], ProductGP(data, same[1]))
+    cold = same is None or t <= COLD_UNTIL or _mark(same[0]) != _mark(t)
+    if same is not None and not cold and 0 < t - same[0] <= MOST_NEW:
+        kept = _kept(data, *same, before)
         if kept is not None:
             return kept
     hyper = fit(data, None if last is None else last[1], cold)

@@ -7,9 +7,9 @@ by the log posterior of the fit, on the scale of y.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
-import torch
 from torch import Tensor
 
 KNEES = (1.0, 0.3, 0.1, 0.03)
@@ -47,4 +47,4 @@ class LogScale:
         The lowest outcome is left out: the floor follows it, so that its place says nothing.
         """
         logs = (y - self.floor).log()
-        return float(logs.min() - logs.sum()) - (len(y) - 1) * float(torch.tensor(self.deviation).log())
+        return float(logs.min() - logs.sum()) - (len(y) - 1) * math.log(self.deviation)
