@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 import reference
+from windage.density import sobol
 from windage.surrogate import (
     ExpectationPosterior,
     NodePosterior,
@@ -23,11 +24,12 @@ from windage.surrogate import (
     ensemble,
     fit,
     follow,
+    kernels,
     likeliest,
 )
 from windage.surrogate.botorch import botorch_model
 from windage.surrogate.ensemble import UNKNOWN, WIDEST, kernel_weights, laplace
-from windage.surrogate.fit import RATE, SHAPE, LogPosterior
+from windage.surrogate.fit import RATE, SHAPE, UNLIKE, LogPosterior
 from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
 from windage.surrogate.kernels import MIN_LENGTHSCALE, MIN_NOISE
 from windage.surrogate.low_rank import kernel_factor, low_rank
@@ -310,6 +312,34 @@ def test_gradient_of_the_log_posterior_with_a_free_variance(t, dc, kernel, seed)
     for i, step in enumerate(1e-5 * np.eye(len(theta))):
         slope = (target(theta + step)[0] - target(theta - step)[0]) / 2e-5
         assert gradient[i] == pytest.approx(slope, rel=1e-4, abs=1e-4)
+
+
+@given(st.integers(1, 5), st.integers(0, 2), st.integers(0, 999))
+def test_alike_lengthscales_have_a_part_in_common_and_each_the_law_of_botorch(dx, dc, seed):
+    plain = reference.random_training(4, dx, dc, seed)
+    own, alike = LogPosterior(plain), LogPosterior(replace(plain, alike=True))
+    theta = own.modes + np.random.default_rng(seed).normal(size=dx + dc + 1)
+    variance = kernels.LENGTHSCALE_SCALE**2
+    covariance = np.full((dx, dx), variance - UNLIKE**2) + UNLIKE**2 * np.eye(dx)
+    laws = [
+        stats.multivariate_normal(own.modes[:dx], matrix) for matrix in (covariance, variance * np.eye(dx))
+    ]
+    assert np.diag(covariance) == pytest.approx(variance)
+    more = laws[0].logpdf(theta[:dx]) - laws[1].logpdf(theta[:dx])
+    assert alike._prior(theta)[0] - own._prior(theta)[0] == pytest.approx(more, abs=1e-8)
+    gradient = alike._prior(theta)[1]
+    for i, step in enumerate(1e-5 * np.eye(len(theta))):
+        slope = (alike._prior(theta + step)[0] - alike._prior(theta - step)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-5)
+
+
+def test_a_decision_that_does_not_matter_is_still_found_out():
+    """The prior says alike; observations say that only the first of three decisions counts."""
+    z = sobol(80, 4, 2)
+    y = torch.sin(7 * z[:, 0]) + 0.3 * z[:, 3]
+    data = Training(z[:, :3], z[:, 3:], (y - y.mean()) / y.std(), (0, 1, 2), "matern", True, True)
+    found = fit(data).x
+    assert min(found[1:]) > 3 * found[0]
 
 
 def test_a_free_variance_is_integrated_out():

@@ -57,8 +57,8 @@ class Evidence:
         lower, upper = torch.from_numpy(self.scale.lower), torch.from_numpy(self.scale.upper)
         return Kde.of(self.law_contexts, self.settings.bandwidth, self.settings.boundary, lower, upper)
 
-    def training(self, joint: bool, kernel: str = "rbf", free_scale: bool = False) -> Training:
-        """What a GP of this kernel is fitted to: on (x, c), or on x alone."""
+    def training(self, joint: bool, kernel: str = "rbf", member: bool = False) -> Training:
+        """What a GP of this kernel is fitted to: on (x, c), or on x alone; ``member``: of an ensemble."""
         blocks = self.decisions.blocks
         contexts = self.scale.to_unit(self.seen)
         return Training(
@@ -67,5 +67,6 @@ class Evidence:
             torch.from_numpy(self.outcome.standardise(np.array(self.observations.values))),
             tuple(i for i, b in enumerate(blocks) for _ in range(b.stop - b.start)),
             kernel,
-            free_scale,
+            free_scale=member,
+            alike=member,
         )

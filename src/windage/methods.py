@@ -21,9 +21,11 @@ if TYPE_CHECKING:
     from windage.surrogate import ProductGP
 
 AUTO, BEST = "auto", "kg-kde"
-FORESIGHT, LOG_FORESIGHT, MOST_SERVED = 0.02, 3.0, 250.0
+FORESIGHT, LOG_FORESIGHT, MOST_SERVED = 0.02, 10.0, 250.0
 """Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; the same in logs,
 and how many at most."""
+LEAST_SQRT_BETA = 0.35
+"""Of KG-KDE, which with one decision would otherwise have 1/4."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 
@@ -93,8 +95,8 @@ def paper_sqrt_beta(dx: int) -> float:
 
 
 def steep_sqrt_beta(dx: int) -> float:
-    """√β = Dx/4, and at least 1/2: lower than √Dx/2 for two and three decisions, higher for five and more."""
-    return max(0.5, 0.25 * dx)
+    """√β = Dx/4, and a little more with one decision: lower than √Dx/2 up to three, higher from five on."""
+    return max(LEAST_SQRT_BETA, 0.25 * dx)
 
 
 def root_sqrt_beta(dx: int) -> float:

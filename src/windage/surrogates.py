@@ -45,7 +45,7 @@ def surrogates(
     for key in ((joint, kernel) for kernel in kernels):
         found = done.get(key)
         if found is None or (len(found.model.data.y), found.model.data.knee) != (len(evidence), knee):
-            data = evidence.training(*key, free_scale=members > 0).in_logs(knee)
+            data = evidence.training(*key, member=members > 0).in_logs(knee)
             found = done[key] = follow(data, fits.get(key), found)
         fitted.append(found.model)
     return ensemble(fitted, members, seed) if members else fitted
@@ -57,7 +57,7 @@ def _knee(evidence: Evidence, key: Key, fits: Fits, done: MutableMapping[Key, Fi
     if last is not None and (last[0] == count or count > LOGS_UNTIL):
         return last[1].knee
     if found is None or found.count != count:
-        data = evidence.training(*key, free_scale=True)
+        data = evidence.training(*key, member=True)
         hyper = fit_in_logs(data, None if last is None else last[1])
         found = done[key] = Fitted(count, hyper, ProductGP(data.in_logs(hyper.knee), hyper))
     return found.hyperparameters.knee

@@ -33,6 +33,8 @@ TOLERANCE, REACH = 1e-4, 0.5
 
 SHAPE, RATE = 2.0, 2.0
 """Of the inverse gamma prior of a free variance: its mean is 2, its mode 2/3."""
+UNLIKE = 0.25
+"""The standard deviation of a log lengthscale about the decisions' common one, where they are alike."""
 
 
 def scale_of(quadratic: float, t: int) -> float:
@@ -66,6 +68,8 @@ class Training:
     kernel: str
     free_scale: bool = False
     """Whether the variance of the outcomes is unknown and integrated out, or 1, as of standardised ones."""
+    alike: bool = False
+    """Whether the lengthscales of the decisions are alike a priori, or each one's own as in BoTorch."""
     logs: LogScale | None = None
     """The scale that y is on already, if it is not the outcomes'."""
 
@@ -96,7 +100,19 @@ class LogPosterior:
         self.rbf, self.free_scale = data.kernel == "rbf", data.free_scale
         self.group_of, self.dx = data.group_of, data.x.shape[1]
         self.size, self.split = max(self.group_of) + 1, max(data.groups) + 1
-        self.loc = kernels.lengthscale_loc(self.size)
+        loc = np.array([kernels.lengthscale_loc(self.size)] * self.size + [kernels.NOISE_LOC])
+        self.spread = np.array([kernels.LENGTHSCALE_SCALE] * self.size + [kernels.NOISE_SCALE])
+        self.modes: Array = loc - self.spread**2
+        self.prior_constant = self._prior_constant(loc)
+
+    def _prior_constant(self, loc: Array) -> float:
+        """The log density of the priors at their modes."""
+        found = float((0.5 * self.spread**2 - loc - np.log(self.spread)).sum())
+        if self.data.alike:
+            n, total, own = self.split, kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
+            found += 0.5 * n * math.log(total)
+            found -= 0.5 * ((n - 1) * math.log(own) + math.log(own + n * (total - own)))
+        return found - 0.5 * len(loc) * math.log(2 * math.pi)
 
     @cached_property
     def squares(self) -> Tensor:
@@ -120,10 +136,7 @@ class LogPosterior:
 
     def start(self) -> Array:
         """BoTorch's starting point: the modes of the priors."""
-        lengthscale = self.loc - kernels.LENGTHSCALE_SCALE**2
-        noise = kernels.NOISE_LOC - kernels.NOISE_SCALE**2
-        floor = [math.log(kernels.MIN_LENGTHSCALE)] * self.size + [math.log(kernels.MIN_NOISE)]
-        start: Array = np.maximum(np.array([lengthscale] * self.size + [noise]), floor)
+        start: Array = np.maximum(self.modes, np.array(self.bounds())[:, 0])
         return start
 
     def promise(self, theta: Array, gradient: Array, hyper: Hyperparameters) -> float:
@@ -206,12 +219,18 @@ class LogPosterior:
         return covariance, [(self.squares[:n], hx * kc), (self.squares[n:], hc * kx)]
 
     def _prior(self, theta: Array) -> tuple[float, Array]:
-        """Log-normal priors as densities of ℓ and of the noise (not of their logarithms, as in BoTorch)."""
-        loc = np.array([self.loc] * self.size + [kernels.NOISE_LOC])
-        scale = np.array([kernels.LENGTHSCALE_SCALE] * self.size + [kernels.NOISE_SCALE])
-        distance = (theta - loc) / scale
-        value = -theta - 0.5 * distance**2 - np.log(scale) - 0.5 * math.log(2 * math.pi)
-        return float(value.sum()), -1 - distance / scale
+        """Log-normal priors as densities of ℓ and of the noise (not of their logarithms, as in BoTorch).
+
+        So θ is normal about the modes. Where the decisions are alike, each log ℓ_d has the same law as
+        before, but all have a part in common: their covariance is (s² - u²)11ᵀ + u²I, with u = ``UNLIKE``.
+        """
+        away = theta - self.modes
+        pull = away / self.spread**2
+        if self.data.alike:
+            n, total, own = self.split, kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
+            common = (total - own) / (own + n * (total - own))
+            pull[:n] = (away[:n] - common * away[:n].sum()) / own
+        return self.prior_constant - 0.5 * float(away @ pull), -pull
 
 
 def fit(data: Training, last: Hyperparameters | None = None, cold: bool = True) -> Hyperparameters:

@@ -1,0 +1,118 @@
+"""A look at a new place: what it is worth, when it is taken, and that a study can be continued through it."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from scipy import integrate
+
+from windage import Integer, Optimizer, Real, places, proposal
+from windage.combined import ExpectedGain
+from windage.density import Nodes, sobol
+from windage.methods import MOST_SERVED
+from windage.places import ENOUGH, another_place, worth
+from windage.space import DecisionSpace
+from windage.surrogate import ProductGP, Training, fit, kernels
+
+
+def test_a_new_place_gains_what_an_exponential_law_says():
+    means = torch.tensor([0.1, 0.4, 0.2, 1.6], dtype=torch.double)
+    near = torch.eye(4, dtype=torch.double)
+    mean, spread = float(means[:3].mean()), float(means[:3].std(correction=0))
+    low = mean - spread  # an exponential law with this mean and deviation begins here
+
+    def excess(f):
+        return (f - 1.6) * math.exp(-(f - low) / spread) / spread
+
+    gain, cost = worth(means, near)
+    assert gain == pytest.approx(integrate.quad(excess, 1.6, low + 60 * spread)[0], rel=1e-6)
+    assert cost == pytest.approx(1.6 - mean)
+
+
+def test_a_place_counts_once_however_often_it_was_seen():
+    means = torch.tensor([0.1, 0.4, 0.2, 1.6], dtype=torch.double)
+    often = torch.tensor([0, 1, 1, 1, 1, 1, 2, 3, 3, 3])
+    near = (often[:, None] == often).double()
+    assert worth(means[often], near) == pytest.approx(worth(means, torch.eye(4, dtype=torch.double)))
+
+
+@pytest.mark.parametrize("means", [[1.0], [1.0, 1.0, 1.0]])
+def test_where_nothing_is_known_of_other_places_a_look_gains_nothing(means):
+    means = torch.tensor(means, dtype=torch.double)
+    for near in (torch.ones(len(means), len(means)).double(), torch.eye(len(means)).double()):
+        assert worth(means, near)[0] == 0
+
+
+def test_a_place_has_half_the_lengthscale():
+    class Model:
+        scales = (torch.tensor([0.4, 9.0], dtype=torch.double),)
+
+    a, b = torch.tensor([[0.1, 0.2]]).double(), torch.tensor([[0.3, 0.5]]).double()
+    s = (0.2 / 0.2) ** 2 + (0.3 / 0.5) ** 2  # the second is cut to half the box
+    expected = kernels.matern52(torch.tensor([[s]], dtype=torch.double))[0]
+    assert torch.allclose(places._near(Model(), a, b), expected)
+
+
+BLOCKS = DecisionSpace.of({"a": Real(0, 1), "b": Real(0, 1)}).blocks
+HILL = torch.tensor([0.25, 0.25], dtype=torch.double)
+
+
+def settled(height, count=32, hill=HILL):
+    """What is known after a look around and then many decisions on a hill, seen in logs."""
+    rng = np.random.default_rng(3)
+    around = rng.uniform(size=(14, 2))
+    x = torch.from_numpy(np.concatenate([around, hill.numpy() + 0.01 * rng.normal(size=(count - 14, 2))]))
+    ripple = torch.sin(12 * x[:, 0]) * torch.cos(11 * x[:, 1])  # on a plain, which has places of its own
+    y = ripple + height * (-(x - hill).square().sum(1) / 0.02).exp()
+    y = y.exp() * torch.from_numpy(1 + 0.1 * rng.uniform(size=count))
+    c = torch.from_numpy(rng.uniform(size=(count, 1)))
+    data = Training(x, c, (y - y.mean()) / y.std(), (0, 1), "matern", True, True).in_logs(0.3)
+    model = ProductGP(data, fit(data))
+    return ExpectedGain([model], Nodes.equal(sobol(8, 1, 0)), 0.5, MOST_SERVED)
+
+
+def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
+    found = another_place(settled(0.2), HILL, BLOCKS, 5)
+    assert found is not None
+    known = settled(0.2).posteriors[0].model.data.x
+    assert float((known - found).norm(dim=1).min()) > 0.05
+    assert torch.equal(found, another_place(settled(0.2), HILL, BLOCKS, 5))
+    assert another_place(settled(2.0), HILL, BLOCKS, 5) is None
+
+
+def test_it_waits_for_enough_observations_and_for_decisions_to_settle():
+    assert another_place(settled(0.2, 2 * ENOUGH - 1), HILL, BLOCKS, 5) is None
+    assert another_place(settled(0.2), HILL + 0.5, BLOCKS, 5) is None
+
+
+def skewed(x):
+    return math.exp(3 * math.sin(9 * x["a"]) * math.cos(7 * x["b"]))
+
+
+def test_a_study_in_logs_looks_around_and_is_restored_exactly(monkeypatch):
+    optimizer = Optimizer(
+        {"a": Real(0, 1), "b": Real(0, 1)}, {"w": Real(0, 1)}, seed=2, initial=5, raw_samples=32, restarts=2
+    )
+    rng = np.random.default_rng(2)
+    for i in range(2 * ENOUGH):
+        x = rng.uniform(size=2) if i < 16 else 0.4 + 0.01 * rng.normal(size=2)
+        decision = {"a": float(x[0]), "b": float(x[1])}
+        optimizer.tell(decision, {"w": float(rng.uniform())}, skewed(decision))
+    elsewhere = torch.tensor([0.9, 0.1], dtype=torch.double)
+    monkeypatch.setattr(proposal, "another_place", lambda *given: elsewhere)
+    restored = Optimizer.from_dict(optimizer.to_dict())
+    assert optimizer.ask().decision == restored.ask().decision == {"a": 0.9, "b": 0.1}
+
+
+def test_places_of_whole_numbers_are_valid_decisions():
+    optimizer = Optimizer(
+        {"n": Integer(0, 3), "m": Integer(1, 4)}, {"w": Real(0, 1)}, seed=1, initial=5, raw_samples=64
+    )
+    rng = np.random.default_rng(0)
+    for i in range(2 * ENOUGH + 4):
+        trial = optimizer.ask()
+        assert trial.decision["n"] in range(4)
+        assert trial.decision["m"] in range(1, 5)
+        value = math.exp(2 * (trial.decision == {"n": 2, "m": 3}) + 0.1 * trial.decision["n"])
+        optimizer.tell(trial, {"w": float(rng.uniform())}, value + 0.01 * i)
