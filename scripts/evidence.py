@@ -1,8 +1,7 @@
 """Bring results into docs/evidence: tables, figures, manifests, and the tables of docs/evidence.md.
 
     windage bench run --suite later --seeds 0-9 --methods auto --jobs 2 --out results/development
-    windage bench run --suite later --plugin benchmarks/variants.py \
-        --methods auto,sbo-kde,erbo,ledrbo,bq-two-matern --jobs 2 --out results/reported
+    windage bench run --suite later --methods auto,sbo-kde,erbo,ledrbo --jobs 2 --out results/reported
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python benchmarks/decision.py --out docs/evidence
