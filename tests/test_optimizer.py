@@ -534,3 +534,15 @@ def test_after_many_observations_the_likeliest_kernel_stands_for_all(monkeypatch
     again = windage.Optimizer.from_dict(opt.to_dict())
     assert again.ask().decision == opt.ask().decision
     assert again.recommend() == opt.recommend()
+
+
+def test_the_lengthscales_of_numbers_are_alike_and_those_of_choices_their_own():
+    space = {
+        "heat": Real(0, 1),
+        "feed": windage.Categorical(["a", "b", "c"]),
+        "rate": windage.Integer(1, 9),
+    }
+    optimizer = Optimizer(space, {"wind": Real(0, 1)}, seed=1)
+    optimizer.tell({"heat": 0.5, "feed": "a", "rate": 3}, {"wind": 0.5}, 1.0)
+    assert optimizer._evidence.training(True, member=True).alike == (0, 2)
+    assert optimizer._evidence.training(True).alike == ()

@@ -67,7 +67,7 @@ def settled(height, count=32, hill=HILL):
     y = ripple + height * (-(x - hill).square().sum(1) / 0.02).exp()
     y = y.exp() * torch.from_numpy(1 + 0.1 * rng.uniform(size=count))
     c = torch.from_numpy(rng.uniform(size=(count, 1)))
-    data = Training(x, c, (y - y.mean()) / y.std(), (0, 1), "matern", True, True).in_logs(0.3)
+    data = Training(x, c, (y - y.mean()) / y.std(), (0, 1), "matern", True, (0, 1)).in_logs(0.3)
     model = ProductGP(data, fit(data))
     return ExpectedGain([model], Nodes.equal(sobol(8, 1, 0)), 0.5, MOST_SERVED)
 

@@ -317,7 +317,7 @@ def test_gradient_of_the_log_posterior_with_a_free_variance(t, dc, kernel, seed)
 @given(st.integers(1, 5), st.integers(0, 2), st.integers(0, 999))
 def test_alike_lengthscales_have_a_part_in_common_and_each_the_law_of_botorch(dx, dc, seed):
     plain = reference.random_training(4, dx, dc, seed)
-    own, alike = LogPosterior(plain), LogPosterior(replace(plain, alike=True))
+    own, alike = LogPosterior(plain), LogPosterior(replace(plain, alike=tuple(range(dx))))
     theta = own.modes + np.random.default_rng(seed).normal(size=dx + dc + 1)
     variance = kernels.LENGTHSCALE_SCALE**2
     covariance = np.full((dx, dx), variance - UNLIKE**2) + UNLIKE**2 * np.eye(dx)
@@ -337,7 +337,7 @@ def test_a_decision_that_does_not_matter_is_still_found_out():
     """The prior says alike; observations say that only the first of three decisions counts."""
     z = sobol(80, 4, 2)
     y = torch.sin(7 * z[:, 0]) + 0.3 * z[:, 3]
-    data = Training(z[:, :3], z[:, 3:], (y - y.mean()) / y.std(), (0, 1, 2), "matern", True, True)
+    data = Training(z[:, :3], z[:, 3:], (y - y.mean()) / y.std(), (0, 1, 2), "matern", True, (0, 1, 2))
     found = fit(data).x
     assert min(found[1:]) > 3 * found[0]
 

@@ -58,7 +58,10 @@ class Evidence:
         return Kde.of(self.law_contexts, self.settings.bandwidth, self.settings.boundary, lower, upper)
 
     def training(self, joint: bool, kernel: str = "rbf", member: bool = False) -> Training:
-        """What a GP of this kernel is fitted to: on (x, c), or on x alone; ``member``: of an ensemble."""
+        """What a GP of this kernel is fitted to: on (x, c), or on x alone; ``member``: of an ensemble.
+
+        Numbers are alike a priori. How much a choice matters has nothing to do with how much they do.
+        """
         blocks = self.decisions.blocks
         contexts = self.scale.to_unit(self.seen)
         return Training(
@@ -68,5 +71,5 @@ class Evidence:
             tuple(i for i, b in enumerate(blocks) for _ in range(b.stop - b.start)),
             kernel,
             free_scale=member,
-            alike=member,
+            alike=tuple(i for i, b in enumerate(blocks) if member and not b.categorical),
         )

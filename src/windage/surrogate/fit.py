@@ -68,8 +68,8 @@ class Training:
     kernel: str
     free_scale: bool = False
     """Whether the variance of the outcomes is unknown and integrated out, or 1, as of standardised ones."""
-    alike: bool = False
-    """Whether the lengthscales of the decisions are alike a priori, or each one's own as in BoTorch."""
+    alike: tuple[int, ...] = ()
+    """Which lengthscales, by their groups, are alike a priori; each other is its own, as in BoTorch."""
     logs: LogScale | None = None
     """The scale that y is on already, if it is not the outcomes'."""
 
@@ -108,8 +108,8 @@ class LogPosterior:
     def _prior_constant(self, loc: Array) -> float:
         """The log density of the priors at their modes."""
         found = float((0.5 * self.spread**2 - loc - np.log(self.spread)).sum())
-        if self.data.alike:
-            n, total, own = self.split, kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
+        if n := len(self.data.alike):
+            total, own = kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
             found += 0.5 * n * math.log(total)
             found -= 0.5 * ((n - 1) * math.log(own) + math.log(own + n * (total - own)))
         return found - 0.5 * len(loc) * math.log(2 * math.pi)
@@ -221,15 +221,15 @@ class LogPosterior:
     def _prior(self, theta: Array) -> tuple[float, Array]:
         """Log-normal priors as densities of ℓ and of the noise (not of their logarithms, as in BoTorch).
 
-        So θ is normal about the modes. Where the decisions are alike, each log ℓ_d has the same law as
-        before, but all have a part in common: their covariance is (s² - u²)11ᵀ + u²I, with u = ``UNLIKE``.
+        So θ is normal about the modes. Each log ℓ_d of those that are alike has the same law as before, but
+        all have a part in common: their covariance is (s² - u²)11ᵀ + u²I, with u = ``UNLIKE``.
         """
         away = theta - self.modes
         pull = away / self.spread**2
-        if self.data.alike:
-            n, total, own = self.split, kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
-            common = (total - own) / (own + n * (total - own))
-            pull[:n] = (away[:n] - common * away[:n].sum()) / own
+        if alike := list(self.data.alike):
+            total, own = kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
+            common = (total - own) / (own + len(alike) * (total - own))
+            pull[alike] = (away[alike] - common * away[alike].sum()) / own
         return self.prior_constant - 0.5 * float(away @ pull), -pull
 
 
