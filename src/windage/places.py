@@ -51,6 +51,8 @@ def another_place(
     with torch.no_grad():
         means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors]).mean(0)
     gain, cost = worth(means, near)
+    if MOST_SERVED * gain <= cost:  # as nearly always: nothing to score
+        return None
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
     gains = MOST_SERVED * gain * (1 - _near(model, candidates, told).amax(1))
     best = int((score(acquisition, candidates) + gains).argmax())
