@@ -119,7 +119,7 @@ class Method:
     kernels: tuple[str, ...] = ("rbf",)
     """Of its surrogates, unless ``Settings.kernel`` says otherwise."""
     members: int = 0
-    """Its own ``Settings.members``."""
+    """Its own ``Settings.members``; with one decision twice as many."""
     sqrt_beta: Callable[[int], float] = paper_sqrt_beta
     """Its own ``Settings.sqrt_beta``, by the number of decisions."""
     logs: bool = False

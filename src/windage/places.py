@@ -1,4 +1,4 @@
-"""A look at a new place, where the best decision known is no better than a new place may be.
+"""A look at a place that is hardly known, where the best one known is no better than another may be.
 
 Outcomes with a long upper tail are of a few peaks on a plain. Once the decisions have settled on one peak,
 every surrogate is sure of the plain, and so that there is no better peak. The places seen are asked instead:
@@ -10,7 +10,9 @@ with v_i ∝ (1 - k(x_i, x⁺)) / Σ_j k(x_i, x_j), mean m and deviation s of F 
 
     E[(F - F⁺)⁺] = s·e^{-(F⁺ - m)/s - 1}
 
-for each of the decisions to come, and costs F⁺ - m once.
+for each of the decisions to come, and costs F⁺ - m once. Where the surrogates are wrong about how much is
+unknown, they are often right about where: the look goes to the place that they like best. And one look shows
+one context, which may be the wrong one to tell a peak by, so a place is known after two.
 """
 
 from __future__ import annotations
@@ -23,40 +25,49 @@ from torch import Tensor
 from windage.combined import CombinedAcquisition
 from windage.density import sobol
 from windage.maximize import from_uniform, score
-from windage.methods import MOST_SERVED
+from windage.methods import LOG_FORESIGHT
 from windage.space import Block
 from windage.surrogate import ProductGP, kernels
 
-ENOUGH = 15
-"""Observations a decision before new places are looked at: until then the surrogates find the peaks."""
-SETTLED, REVISITED = 10.0, 3.0
-"""Observations in the places of the proposed decision and of the last one: fewer are still a search."""
+ENOUGH = 6
+"""Observations a decision before places are looked at: until then the surrogates find the peaks."""
+SETTLED, KNOWN = 10.0, 2.0
+"""Observations in the place of the proposed decision, fewer are still a search; in a place that is known."""
+PAUSE = 4
+"""Decisions after a look, and one more for each look so far: what was seen is to be followed first."""
 WIDEST = 0.5
 """The largest lengthscale of a place, in units of the box."""
-CHOICE = 16
+CHOICE = 256
 """Of so many Sobol points the most promising is taken."""
 
 
 def another_place(
     acquisition: CombinedAcquisition, proposed: Tensor, blocks: tuple[Block, ...], seed: int
 ) -> Tensor | None:
-    """A decision in a new place, or None where the proposed one (d) is better."""
+    """A decision in a place hardly known, or None where the proposed one (d) is better."""
     model = acquisition.posteriors[0].model
     told = model.data.x
-    if len(told) < ENOUGH * len(blocks):
+    first = ENOUGH * len(blocks)
+    if len(told) < first:
         return None
     near = _near(model, told, told)
-    if _near(model, proposed[None], told).sum() < SETTLED or near[-1].sum() < REVISITED:
+    if _near(model, proposed[None], told).sum() < SETTLED or not rested(near, first):
         return None
     with torch.no_grad():
         means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors]).mean(0)
     gain, cost = worth(means, near)
-    if MOST_SERVED * gain <= cost:  # as nearly always: nothing to score
+    if LOG_FORESIGHT * len(told) * gain <= cost:
         return None
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
-    gains = MOST_SERVED * gain * (1 - _near(model, candidates, told).amax(1))
-    best = int((score(acquisition, candidates) + gains).argmax())
-    return candidates[best] if gains[best] > cost else None
+    unknown = candidates[_near(model, candidates, told).sum(1) < KNOWN]
+    return unknown[int(score(acquisition, unknown).argmax())] if len(unknown) else None
+
+
+def rested(near: Tensor, first: int) -> bool:
+    """Whether enough decisions were taken since the last look, by k between decisions in their order."""
+    looks = near.tril(-1).sum(1) < KNOWN
+    since = len(looks) - 1 - int(looks.nonzero().max())
+    return since >= PAUSE + int(looks[first:].sum())
 
 
 def worth(means: Tensor, near: Tensor) -> tuple[float, float]:

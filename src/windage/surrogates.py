@@ -22,6 +22,8 @@ from windage.surrogate import (
 
 DECIDED = 500
 """Observations after which the likeliest kernel and its fit stand for all."""
+ON_A_LINE = 2
+"""How many times as many members a method has with one decision, where they cost little."""
 LOGS_BY, LOGS_UNTIL = "matern", 30
 """The kernel whose fit decides whether outcomes are seen in logs, if the method has it; and up to how many
 observations: later ones are mostly of the best decision's neighbourhood, which needs no logs."""
@@ -35,7 +37,8 @@ def surrogates(
     """The GPs of all observations, given the last fits; ``done`` keeps what is found for each kernel."""
     settings = evidence.settings
     kernels = method.kernels if settings.kernel is None else (settings.kernel,)
-    members = method.members if settings.members is None else settings.members
+    own = method.members * (ON_A_LINE if len(evidence.decisions.blocks) == 1 else 1)
+    members = own if settings.members is None else settings.members
     if members and len(evidence) > DECIDED:
         kernels, members = likeliest(kernels, joint, fits), 1
     knee = 0.0
