@@ -10,8 +10,9 @@ from scipy import integrate
 from windage import Integer, Optimizer, Real, places, proposal
 from windage.combined import ExpectedGain
 from windage.density import Nodes, sobol
+from windage.maximize import score
 from windage.methods import MOST_SERVED
-from windage.places import ENOUGH, another_place, worth
+from windage.places import ENOUGH, KNOWN, PAUSE, another_place, rested, worth
 from windage.space import DecisionSpace
 from windage.surrogate import ProductGP, Training, fit, kernels
 
@@ -58,15 +59,16 @@ BLOCKS = DecisionSpace.of({"a": Real(0, 1), "b": Real(0, 1)}).blocks
 HILL = torch.tensor([0.25, 0.25], dtype=torch.double)
 
 
-def settled(height, count=32, hill=HILL):
-    """What is known after a look around and then many decisions on a hill, seen in logs."""
+def settled(height, around=14, hill=HILL, after=()):
+    """What is known after a look around, 18 decisions on a hill, and others after them; seen in logs."""
     rng = np.random.default_rng(3)
-    around = rng.uniform(size=(14, 2))
-    x = torch.from_numpy(np.concatenate([around, hill.numpy() + 0.01 * rng.normal(size=(count - 14, 2))]))
+    there = rng.uniform(size=(14, 2))[:around]
+    x = np.concatenate([there, hill.numpy() + 0.01 * rng.normal(size=(18, 2)), *[[place] for place in after]])
+    x = torch.from_numpy(x)
     ripple = torch.sin(12 * x[:, 0]) * torch.cos(11 * x[:, 1])  # on a plain, which has places of its own
     y = ripple + height * (-(x - hill).square().sum(1) / 0.02).exp()
-    y = y.exp() * torch.from_numpy(1 + 0.1 * rng.uniform(size=count))
-    c = torch.from_numpy(rng.uniform(size=(count, 1)))
+    y = y.exp() * torch.from_numpy(1 + 0.1 * rng.uniform(size=len(x)))
+    c = torch.from_numpy(rng.uniform(size=(len(x), 1)))
     data = Training(x, c, (y - y.mean()) / y.std(), (0, 1), "matern", True, (0, 1)).in_logs(0.3)
     model = ProductGP(data, fit(data))
     return ExpectedGain([model], Nodes.equal(sobol(8, 1, 0)), 0.5, MOST_SERVED)
@@ -81,9 +83,51 @@ def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
     assert another_place(settled(2.0), HILL, BLOCKS, 5) is None
 
 
-def test_it_waits_for_enough_observations_and_for_decisions_to_settle():
-    assert another_place(settled(0.2, 2 * ENOUGH - 1), HILL, BLOCKS, 5) is None
-    assert another_place(settled(0.2), HILL + 0.5, BLOCKS, 5) is None
+def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):
+    known = settled(0.2)
+    assert another_place(known, HILL, BLOCKS, 5) is not None
+    assert another_place(known, HILL + 0.5, BLOCKS, 5) is None
+    monkeypatch.setattr(places, "ENOUGH", 17)  # 34 of two decisions, and 32 are known
+    assert another_place(known, HILL, BLOCKS, 5) is None
+
+
+def test_what_a_look_showed_is_followed_before_the_next():
+    place = [0.8, 0.6]
+    after = [place, *[[0.25, 0.25]] * 20]
+    looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
+    pause = PAUSE + looks
+    assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, 5) is None
+    assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, 5) is not None
+
+
+def test_a_decision_is_a_look_until_its_place_was_seen_twice():
+    of = torch.tensor([0, 0, 0, 1, 0, 0, 1, 0, 1])  # the places of decisions; a look: 0, 1, 3, 6
+    near = (of[:, None] == of).double()
+    assert KNOWN == 2
+    for count in range(2, len(of) + 1):
+        told = near[:count, :count]
+        seen = [int((of[:i] == of[i]).sum()) for i in range(count)]
+        looks = [i for i in range(count) if seen[i] < 2]
+        for first in (0, 3):
+            waited = count - 1 - looks[-1]
+            assert rested(told, first) == (waited >= PAUSE + sum(i >= first for i in looks))
+
+
+def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_known():
+    acquisition = settled(0.2)
+    found = another_place(acquisition, HILL, BLOCKS, 5)
+    model = acquisition.posteriors[0].model
+    candidates = sobol(places.CHOICE, 2, 5)
+    unknown = [x for x in candidates if float(places._near(model, x[None], model.data.x).sum()) < 2]
+    values = [float(score(acquisition, x[None])) for x in unknown]
+    assert 0 < len(unknown) < len(candidates)
+    assert torch.equal(found, unknown[int(np.argmax(values))])
+
+
+def test_where_every_place_is_known_it_stays(monkeypatch):
+    monkeypatch.setattr(places, "KNOWN", 0.0)
+    monkeypatch.setattr(places, "rested", lambda near, first: True)
+    assert another_place(settled(0.2), HILL, BLOCKS, 5) is None
 
 
 def skewed(x):
@@ -95,7 +139,7 @@ def test_a_study_in_logs_takes_the_new_place_and_so_does_the_restored_one(monkey
         {"a": Real(0, 1), "b": Real(0, 1)}, {"w": Real(0, 1)}, seed=2, initial=5, raw_samples=32, restarts=2
     )
     rng = np.random.default_rng(2)
-    for i in range(2 * ENOUGH):
+    for i in range(30):
         x = rng.uniform(size=2) if i < 16 else 0.4 + 0.01 * rng.normal(size=2)
         decision = {"a": float(x[0]), "b": float(x[1])}
         optimizer.tell(decision, {"w": float(rng.uniform())}, skewed(decision))
