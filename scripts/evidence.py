@@ -2,11 +2,12 @@
 
     windage bench run --suite later --seeds 0-9 --methods auto --jobs 2 --out results/development
     windage bench run --suite later --methods auto,sbo-kde,erbo,ledrbo --jobs 2 --out results/reported
+    windage bench run --suite later --seeds 200-209 --methods auto --jobs 2 --out results/fresh
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python benchmarks/decision.py --out docs/evidence
     python scripts/evidence.py --development results/development --reported results/reported \
-        --paper results/paper-auto
+        --fresh results/fresh --paper results/paper-auto
 
 Each folder may be left out.
 """
@@ -30,14 +31,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    for name in ("development", "reported", "paper"):
+    for name in ("development", "reported", "fresh", "paper"):
         parser.add_argument(f"--{name}", type=Path)
     arguments = parser.parse_args()
-    if arguments.reported:
-        reported = load(arguments.reported, plugins=[PLUGIN])
-        made = [*tables.sheets(reported), *judge.sheets(reported, BEST)]
-        bring("reported", arguments.reported, made, FOLDER)
-        figures.draw(reported, FOLDER)
+    for name, results in (("reported", arguments.reported), ("fresh", arguments.fresh)):
+        if results:
+            runs = load(results, plugins=[PLUGIN])
+            bring(name, results, [*tables.sheets(runs), *judge.sheets(runs, BEST)], FOLDER)
+            if name == "reported":
+                figures.draw(runs, FOLDER)
     for name, results in (("development", arguments.development), ("paper", arguments.paper)):
         if results:
             bring(name, results, tables.sheets(load(results)), FOLDER)
