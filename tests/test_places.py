@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy import integrate
 
-from windage import Integer, Optimizer, Real, places, proposal
+from windage import Integer, Optimizer, Real, places
 from windage.combined import ExpectedGain
 from windage.density import Nodes, sobol
 from windage.maximize import score
@@ -57,6 +57,7 @@ def test_a_place_has_half_the_lengthscale():
 
 BLOCKS = DecisionSpace.of({"a": Real(0, 1), "b": Real(0, 1)}).blocks
 HILL = torch.tensor([0.25, 0.25], dtype=torch.double)
+SERVED = 320.0
 
 
 def settled(height, around=14, hill=HILL, after=()):
@@ -75,20 +76,20 @@ def settled(height, around=14, hill=HILL, after=()):
 
 
 def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
-    found = another_place(settled(0.2), HILL, BLOCKS, 5)
+    found = another_place(settled(0.2), HILL, BLOCKS, SERVED, 5)
     assert found is not None
     known = settled(0.2).posteriors[0].model.data.x
     assert float((known - found).norm(dim=1).min()) > 0.05
-    assert torch.equal(found, another_place(settled(0.2), HILL, BLOCKS, 5))
-    assert another_place(settled(2.0), HILL, BLOCKS, 5) is None
+    assert torch.equal(found, another_place(settled(0.2), HILL, BLOCKS, SERVED, 5))
+    assert another_place(settled(2.0), HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):
     known = settled(0.2)
-    assert another_place(known, HILL, BLOCKS, 5) is not None
-    assert another_place(known, HILL + 0.5, BLOCKS, 5) is None
+    assert another_place(known, HILL, BLOCKS, SERVED, 5) is not None
+    assert another_place(known, HILL + 0.5, BLOCKS, SERVED, 5) is None
     monkeypatch.setattr(places, "ENOUGH", 17)  # 34 of two decisions, and 32 are known
-    assert another_place(known, HILL, BLOCKS, 5) is None
+    assert another_place(known, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_what_a_look_showed_is_followed_before_the_next():
@@ -96,8 +97,8 @@ def test_what_a_look_showed_is_followed_before_the_next():
     after = [place, *[[0.25, 0.25]] * 20]
     looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
     pause = PAUSE + looks
-    assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, 5) is None
-    assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, 5) is not None
+    assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, SERVED, 5) is not None
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():
@@ -115,7 +116,7 @@ def test_a_decision_is_a_look_until_its_place_was_seen_twice():
 
 def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_known():
     acquisition = settled(0.2)
-    found = another_place(acquisition, HILL, BLOCKS, 5)
+    found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
     model = acquisition.posteriors[0].model
     candidates = sobol(places.CHOICE, 2, 5)
     unknown = [x for x in candidates if float(places._near(model, x[None], model.data.x).sum()) < 2]
@@ -127,7 +128,7 @@ def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_kno
 def test_where_every_place_is_known_it_stays(monkeypatch):
     monkeypatch.setattr(places, "KNOWN", 0.0)
     monkeypatch.setattr(places, "rested", lambda near, first: True)
-    assert another_place(settled(0.2), HILL, BLOCKS, 5) is None
+    assert another_place(settled(0.2), HILL, BLOCKS, SERVED, 5) is None
 
 
 def skewed(x):
@@ -144,14 +145,14 @@ def test_a_study_in_logs_takes_the_new_place_and_so_does_the_restored_one(monkey
         decision = {"a": float(x[0]), "b": float(x[1])}
         optimizer.tell(decision, {"w": float(rng.uniform())}, skewed(decision))
     elsewhere = torch.tensor([0.9, 0.1], dtype=torch.double)
-    monkeypatch.setattr(proposal, "another_place", lambda *given: elsewhere)
+    monkeypatch.setattr(places, "another_place", lambda *given: elsewhere)
     restored = Optimizer.from_dict(optimizer.to_dict())
     assert optimizer.ask().decision == restored.ask().decision == {"a": 0.9, "b": 0.1}
 
 
 def test_a_place_of_whole_numbers_is_a_valid_decision():
     whole = DecisionSpace.of({"a": Integer(0, 20), "b": Integer(1, 9)}).blocks
-    tried = [another_place(settled(0.2), HILL, whole, seed) for seed in range(6)]
+    tried = [another_place(settled(0.2), HILL, whole, SERVED, seed) for seed in range(6)]
     found = torch.stack([place for place in tried if place is not None])  # an error where none was
     steps = found * torch.tensor([20.0, 8.0])
     assert torch.allclose(steps, steps.round())

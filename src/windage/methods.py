@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from windage.density import Kde
     from windage.maximize import Acquisition
+    from windage.space import Block
     from windage.surrogate import ProductGP
 
 AUTO, BEST = "auto", "kg-kde"
@@ -124,6 +125,8 @@ class Method:
     """Its own ``Settings.sqrt_beta``, by the number of decisions."""
     logs: bool = False
     """Whether its members may see the outcomes in logs, if likelier so; for bounds on the mean."""
+    elsewhere: Callable[[Situation, Any, Tensor, tuple[Block, ...]], Tensor | None] | None = None
+    """What is decided in place of its acquisition's maximum, if anything; from both and the decisions."""
 
 
 def _kde_nodes(s: Situation) -> Any:
@@ -217,6 +220,14 @@ def _kg_kde(s: Situation) -> Acquisition:
     return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, served)
 
 
+def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Block, ...]) -> Tensor | None:
+    from windage.places import another_place
+
+    if s.dx == 1 or s.model.data.logs is None:
+        return None
+    return another_place(acquisition, top, blocks, LOG_FORESIGHT * s.count, s.seed)
+
+
 def _rbq_kde(s: Situation) -> Acquisition:
     from windage.combined import WorstBound
 
@@ -294,6 +305,7 @@ METHODS: dict[str, Method] = {
             members=8,
             sqrt_beta=steep_sqrt_beta,
             logs=True,
+            elsewhere=_other_places,
         ),
         Method(
             "rbq-kde",

@@ -25,7 +25,6 @@ from torch import Tensor
 from windage.combined import CombinedAcquisition
 from windage.density import sobol
 from windage.maximize import from_uniform, score
-from windage.methods import LOG_FORESIGHT
 from windage.space import Block
 from windage.surrogate import ProductGP, kernels
 
@@ -42,9 +41,12 @@ CHOICE = 256
 
 
 def another_place(
-    acquisition: CombinedAcquisition, proposed: Tensor, blocks: tuple[Block, ...], seed: int
+    acquisition: CombinedAcquisition, proposed: Tensor, blocks: tuple[Block, ...], served: float, seed: int
 ) -> Tensor | None:
-    """A decision in a place hardly known, or None where the proposed one (d) is better."""
+    """A decision in a place hardly known, or None where the proposed one (d) is better.
+
+    ``served``: how many decisions to come a better place would serve.
+    """
     model = acquisition.posteriors[0].model
     told = model.data.x
     first = ENOUGH * len(blocks)
@@ -56,7 +58,7 @@ def another_place(
     with torch.no_grad():
         means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors]).mean(0)
     gain, cost = worth(means, near)
-    if LOG_FORESIGHT * len(told) * gain <= cost:
+    if served * gain <= cost:
         return None
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
     unknown = candidates[_near(model, candidates, told).sum(1) < KNOWN]

@@ -12,13 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from windage.combined import ExpectedGain
 from windage.density import Kde, sobol
 from windage.errors import ConfigurationError
 from windage.evidence import Evidence
 from windage.maximize import from_uniform, maximize
 from windage.methods import Method, Situation
-from windage.places import another_place
 from windage.space import Block, whole
 from windage.surrogate import ProductGP
 
@@ -95,10 +93,8 @@ def next_decision(
     acquisition = method.build(situation)
     blocks = evidence.decisions.blocks
     top = maximize(acquisition, blocks, settings.raw_samples, settings.restarts, own, known, waiting)
-    if isinstance(acquisition, ExpectedGain) and acquisition.floor is not None:  # outcomes in logs
-        elsewhere = another_place(acquisition, top.point, blocks, own)
-        return top.point if elsewhere is None else elsewhere
-    return top.point
+    other = method.elsewhere(situation, acquisition, top.point, blocks) if method.elsewhere else None
+    return top.point if other is None else other
 
 
 def imagined_contexts(kde: Kde | None, numbers: Sequence[int], seed: int) -> Tensor:
