@@ -520,6 +520,18 @@ def test_easy_function_is_what_it_says():
     assert easy({"x": 0.6, "y": 0.3}, {"c": 0.5}) == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(
+    ("decisions", "chosen", "count"), [(1, None, 16), (2, None, 8), (1, 3, 3), (2, 3, 3)]
+)
+def test_with_one_decision_there_are_twice_as_many_members(decisions, chosen, count):
+    names = ["a", "b"][:decisions]
+    opt = Optimizer({n: Real(0, 1) for n in names}, {"w": Real(0, 1)}, seed=1, members=chosen, **QUICK)
+    rng = np.random.default_rng(1)
+    for _ in range(6):
+        opt.tell({n: float(rng.uniform()) for n in names}, {"w": float(rng.uniform())}, float(rng.normal()))
+    assert len(opt._models(True)) == count
+
+
 def test_after_many_observations_the_likeliest_kernel_stands_for_all(monkeypatch):
     monkeypatch.setattr("windage.surrogates.DECIDED", 12)
     opt = optimizer("bq-kde")
