@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from windage.methods import BEST, METHODS, paper_sqrt_beta, register, steep_sqrt_beta
+from windage.methods import BEST, METHODS, register
+from windage.schedules import paper_sqrt_beta, steep_sqrt_beta
 
 register(
     replace(

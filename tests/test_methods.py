@@ -10,7 +10,7 @@ import pytest
 import windage
 from contracts import METHODS, QUICK, draw, easy, optimizer, regret, run
 from windage.methods import METHODS as TABLE
-from windage.methods import mmd_radius, theorem_sqrt_beta, total_variation_radius, wasserstein_radius
+from windage.schedules import mmd_radius, theorem_sqrt_beta, total_variation_radius, wasserstein_radius
 
 BUDGET = 22
 

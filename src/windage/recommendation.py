@@ -13,7 +13,7 @@ from torch import Tensor
 from windage.data import Observations, Outcome
 from windage.density import Kde, Nodes, sobol
 from windage.functionals import total_variation
-from windage.methods import total_variation_radius
+from windage.schedules import total_variation_radius
 from windage.space import Value
 from windage.surrogate import NodePosterior, ProductGP, expectation
 
