@@ -81,12 +81,14 @@ class CombinedAcquisition(AcquisitionFunction):  # type: ignore[misc]
         """K × B or K × B × M each → B."""
 
 
-class _MeanBound(CombinedAcquisition):
+class MeanBound(CombinedAcquisition):
     """μ_F + √β σ_F of expectations, averaged over surrogates.
 
     In logs the law of F is log-normal above a floor, and above that the bound is
     (μ_F - floor)·e^{√β σ_F/(μ_F - floor)}.
     """
+
+    posteriors: Sequence[ExpectationPosterior]
 
     def __init__(self, posteriors: Sequence[ExpectationPosterior], sqrt_beta: float) -> None:
         super().__init__(posteriors)
@@ -107,7 +109,7 @@ class _MeanBound(CombinedAcquisition):
         return self.bounds(means, variances).mean(0)
 
 
-class ExpectedBound(_MeanBound):
+class ExpectedBound(MeanBound):
     """μ_F(x) + √β σ_F(x), the bound on the expectation itself, averaged over surrogates: BQ-KDE.
 
     With √β = 0 it is the posterior mean, which ``recommend`` maximises.
@@ -117,7 +119,7 @@ class ExpectedBound(_MeanBound):
         super().__init__([expectation(model, nodes.points, nodes.weights) for model in models], sqrt_beta)
 
 
-class ExpectedGain(_MeanBound):
+class ExpectedGain(MeanBound):
     """μ_F + √β σ_F + N·E[(μ_F' - μ_F(x⁺))⁺], averaged over surrogates: KG-KDE.
 
     μ_F' is the mean of F(x) after one more look at it, x⁺ the best decision told so far: what is found
@@ -152,7 +154,7 @@ class ExpectedGain(_MeanBound):
         return found
 
 
-class WorstBound(_MeanBound):
+class WorstBound(MeanBound):
     """The bound on the expectation under the law worst for the mean, averaged over surrogates: RBQ-KDE.
 
     The law is of those within a total-variation radius of the nodes' and is each decision's own. It changes

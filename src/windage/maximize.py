@@ -123,7 +123,7 @@ def maximize(
         tops_found = len(climbed)
     candidates = points[:1]
     if avoid is not None and len(avoid):
-        free = (points[:, None, :] - avoid).abs().amax(2).amin(1) > APART
+        free = untaken(points, avoid)
         # the best top may be taken: then another top or a raw point near it is the best of what is left
         parts = zip(points.tensor_split([tops_found]), free.tensor_split([tops_found]), strict=True)
         spare = torch.cat([part[untaken][:SECOND] for part, untaken in parts])
@@ -131,6 +131,13 @@ def maximize(
     values = torch.nan_to_num(score(acquisition, candidates), nan=-torch.inf)
     best = int(values.argmax())
     return Maximum(candidates[best], float(values[best]))
+
+
+def untaken(points: Tensor, avoid: Tensor) -> Tensor:
+    """Which points, n × d, differ from all those to avoid, m × d."""
+    if not len(avoid):
+        return torch.ones(len(points), dtype=torch.bool)
+    return (points[:, None, :] - avoid).abs().amax(2).amin(1) > APART
 
 
 def from_uniform(u: Tensor, blocks: tuple[Block, ...]) -> Tensor:

@@ -96,6 +96,8 @@ class Method:
     """Whether its members may see the outcomes in logs, if likelier so; for bounds on the mean."""
     elsewhere: Callable[[Situation, Any, Tensor, tuple[Block, ...]], Tensor | None] | None = None
     """What is decided in place of its acquisition's maximum, if anything; from both and the decisions."""
+    grain: bool = False
+    """Whether its members may see a grain in the noise, unless unlikely; for bounds on the mean."""
 
 
 def _kde_nodes(s: Situation) -> Any:
@@ -275,6 +277,7 @@ METHODS: dict[str, Method] = {
             sqrt_beta=steep_sqrt_beta,
             logs=True,
             elsewhere=_other_places,
+            grain=True,
         ),
         Method(
             "rbq-kde",

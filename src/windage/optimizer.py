@@ -23,6 +23,7 @@ from windage.errors import ConfigurationError, InputError, NotEnoughDataError, T
 from windage.evidence import Evidence
 from windage.maximize import maximize
 from windage.methods import AUTO, get_method
+from windage.nearby import best_nearby
 from windage.proposal import (
     first_decision,
     initial_decisions,
@@ -235,15 +236,12 @@ class Optimizer:
         with one_thread():
             models = self._models(bool(self._contexts.names))
             nodes = recommendation.context_nodes(self._evidence.kde)
-            best = maximize(
-                ExpectedBound(models, nodes, 0.0),
-                self._decisions.blocks,
-                self._settings.raw_samples,
-                self._settings.restarts,
-                stream(self._seed, "recommend"),
-                extra=models[0].data.x,
-            )
-            decision = self._decisions.decode(best.point.numpy())
+            known, own = models[0].data, stream(self._seed, "recommend")
+            mean, settings = ExpectedBound(models, nodes, 0.0), self._settings
+            blocks = self._decisions.blocks
+            best = maximize(mean, blocks, settings.raw_samples, settings.restarts, own, extra=known.x).point
+            best = best_nearby(mean, best, known.x[:0], own)
+            decision = self._decisions.decode(best.numpy())
             found = self._predict(models, [decision])[0]
         note = recommendation.weakness(self._observations, self._contexts.names)
         return Recommendation(decision, found.expected, found.interval, found.worst_case, note)

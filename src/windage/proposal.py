@@ -12,11 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from windage.combined import MeanBound
 from windage.density import Kde, sobol
 from windage.errors import ConfigurationError
 from windage.evidence import Evidence
 from windage.maximize import from_uniform, maximize
 from windage.methods import Method, Situation
+from windage.nearby import best_nearby
 from windage.space import Block, whole
 from windage.surrogate import ProductGP
 
@@ -94,7 +96,12 @@ def next_decision(
     blocks = evidence.decisions.blocks
     top = maximize(acquisition, blocks, settings.raw_samples, settings.restarts, own, known, waiting)
     other = method.elsewhere(situation, acquisition, top.point, blocks) if method.elsewhere else None
-    return top.point if other is None else other
+    if other is not None:
+        return other
+    if not data.grain:
+        return top.point
+    assert isinstance(acquisition, MeanBound)
+    return best_nearby(acquisition, top.point, waiting, own)
 
 
 def imagined_contexts(kde: Kde | None, numbers: Sequence[int], seed: int) -> Tensor:

@@ -79,23 +79,32 @@ def _moments(
     model: ProductGP, kde: Kde | None, nodes: Nodes, points: Tensor, freedom: int
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Mean, variance and worst case of the expectation under one surrogate, n each."""
-    mean, variance = expectation(model, nodes.points, nodes.weights)(points)
+    posterior = expectation(model, nodes.points, nodes.weights)
+    smooth, *_ = found = posterior.moments(points)
+    mean, variance = posterior.with_noise(points, found)
     if kde is None:
         return mean, variance, mean
-    spread, worst = _context_moments(model, kde, nodes, points)
+    logs = model.data.logs
+    values = _at_contexts(model, nodes, kde.centres.shape[1], points)
+    if logs is None:
+        values = values + (mean - smooth)[:, None]
+    else:
+        values = logs.floor + logs.above(values) * ((mean - logs.floor) / (smooth - logs.floor))[:, None]
+    spread, worst = _context_moments(kde, nodes, values)
     return mean, variance + spread / freedom, worst
 
 
-def _context_moments(model: ProductGP, kde: Kde, nodes: Nodes, points: Tensor) -> tuple[Tensor, Tensor]:
-    """Var_c[μ(x, c)] and the total-variation worst case of μ, n each."""
-    count, dc = len(nodes.weights), kde.centres.shape[1]
+def _at_contexts(model: ProductGP, nodes: Nodes, dc: int, points: Tensor) -> Tensor:
+    """μ(x, c) as the GP sees it, at the nodes and at points of the whole context space, n × m."""
     posterior = NodePosterior(model, torch.cat([nodes.points, sobol(SPACE_POINTS, dc, 0)]))
-    values = torch.cat([posterior(part)[0] for part in points.split(posterior.chunk)])
-    if model.data.logs is not None:
-        values = model.data.logs.floor + model.data.logs.above(values)
-    inner, space = values[:, :count], values[:, count:]
+    return torch.cat([posterior(part)[0] for part in points.split(posterior.chunk)])
+
+
+def _context_moments(kde: Kde, nodes: Nodes, values: Tensor) -> tuple[Tensor, Tensor]:
+    """Var_c[μ(x, c)] and the total-variation worst case of μ, n each."""
+    inner, space = values.tensor_split([len(nodes.weights)], dim=1)
     spread = (inner - (inner @ nodes.weights)[:, None]).square() @ nodes.weights
-    radius = total_variation_radius(len(kde.centres), dc)
+    radius = total_variation_radius(*kde.centres.shape)
     return spread, total_variation(inner, nodes.weights, radius, space.min(1).values)
 
 

@@ -7,6 +7,7 @@ Fits are by (whether on (x, c) or on x alone, kernel). ``Fits`` is what a study 
 from __future__ import annotations
 
 from collections.abc import MutableMapping
+from dataclasses import replace
 
 from windage.evidence import Evidence
 from windage.methods import Method
@@ -14,11 +15,14 @@ from windage.surrogate import (
     Fitted,
     Hyperparameters,
     ProductGP,
+    Training,
     ensemble,
     fit_in_logs,
     follow,
     likeliest,
+    likeliest_grain,
 )
+from windage.surrogate.grain import SCALE
 
 DECIDED = 500
 """Observations after which the likeliest kernel and its fit stand for all."""
@@ -41,26 +45,41 @@ def surrogates(
     members = own if settings.members is None else settings.members
     if members and len(evidence) > DECIDED:
         kernels, members = likeliest(kernels, joint, fits), 1
-    knee = 0.0
-    if method.logs and members:
-        knee = _knee(evidence, (joint, LOGS_BY if LOGS_BY in kernels else kernels[0]), fits, done)
+    first = joint, LOGS_BY if LOGS_BY in kernels else kernels[0]
+    grain = _grain(evidence, first, fits) if method.grain and members else 0.0
+    knee = _knee(evidence, first, grain, fits, done) if method.logs and members else 0.0
     fitted = []
     for key in ((joint, kernel) for kernel in kernels):
         found = done.get(key)
-        if found is None or (len(found.model.data.y), found.model.data.knee) != (len(evidence), knee):
-            data = evidence.training(*key, member=members > 0).in_logs(knee)
+        if found is None or _seen(found.model.data) != (len(evidence), knee, grain):
+            data = replace(evidence.training(*key, member=members > 0).in_logs(knee), grain=grain)
             found = done[key] = follow(data, fits.get(key), found)
         fitted.append(found.model)
     return ensemble(fitted, members, seed) if members else fitted
 
 
-def _knee(evidence: Evidence, key: Key, fits: Fits, done: MutableMapping[Key, Fitted]) -> float:
+def _seen(data: Training) -> tuple[int, float, float]:
+    """How many observations, and how they are seen."""
+    return len(data.y), data.knee, data.grain
+
+
+def _grain(evidence: Evidence, key: Key, fits: Fits) -> float:
+    """Of the noise, 0 for none: by the observations under the last fit. Only real numbers have one."""
+    if any(block.levels for block in evidence.decisions.blocks):
+        return 0.0
+    if key not in fits:
+        return SCALE
+    hyper = fits[key][1]
+    return likeliest_grain(evidence.training(*key, member=True).in_logs(hyper.knee), hyper)
+
+
+def _knee(evidence: Evidence, key: Key, grain: float, fits: Fits, done: MutableMapping[Key, Fitted]) -> float:
     """Of the logs in which outcomes are seen, 0 for none: by the first observations."""
     count, last, found = len(evidence), fits.get(key), done.get(key)
     if last is not None and (last[0] == count or count > LOGS_UNTIL):
         return last[1].knee
     if found is None or found.count != count:
-        data = evidence.training(*key, member=True)
+        data = replace(evidence.training(*key, member=True), grain=grain)
         hyper = fit_in_logs(data, None if last is None else last[1])
         found = done[key] = Fitted(count, hyper, ProductGP(data.in_logs(hyper.knee), hyper))
     return found.hyperparameters.knee

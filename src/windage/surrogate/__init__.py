@@ -1,6 +1,6 @@
 """The surrogate: a GP on (x, c), its fit in closed form, and its fast posterior on x × c."""
 
-from windage.surrogate.ensemble import ensemble, likeliest
+from windage.surrogate.ensemble import ensemble, likeliest, likeliest_grain
 from windage.surrogate.fit import Hyperparameters, Training, fit, fit_in_logs
 from windage.surrogate.follow import Fitted, follow
 from windage.surrogate.log_expectation import expectation, look
@@ -31,5 +31,6 @@ __all__ = [
     "follow",
     "kernel_factor",
     "likeliest",
+    "likeliest_grain",
     "look",
 ]

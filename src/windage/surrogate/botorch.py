@@ -8,7 +8,7 @@ from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, RQKernel, ScaleKernel
 from gpytorch.priors import LogNormalPrior
 
-from windage.surrogate import kernels
+from windage.surrogate import grain, kernels
 from windage.surrogate.fit import Hyperparameters, Training
 
 SMOOTHNESS = {"matern": 2.5, "matern-3/2": 1.5}
@@ -26,6 +26,11 @@ def botorch_model(
     if variance != 1:
         covariance = ScaleKernel(covariance)
         covariance.outputscale = variance
+    noise = 1.0 if hyperparameters is None else variance * hyperparameters.noise
+    if data.grain:  # the decisions' own noise is a part of what the model predicts
+        own = ScaleKernel(MaternKernel(nu=2.5, active_dims=tuple(range(dx))))
+        own.base_kernel.lengthscale, own.outputscale = data.grain, grain.SHARE * noise
+        covariance, noise = covariance + own, (1 - grain.SHARE) * noise
     model = SingleTaskGP(
         train_X=torch.cat([data.x, data.c], dim=1),
         train_Y=data.y[:, None],
@@ -35,7 +40,7 @@ def botorch_model(
     if hyperparameters is not None:
         for factor, lengthscale in zip(factors, (hyperparameters.x, hyperparameters.c), strict=False):
             factor.lengthscale = torch.tensor([lengthscale], dtype=torch.double)
-        model.likelihood.noise = torch.tensor([variance * hyperparameters.noise], dtype=torch.double)
+        model.likelihood.noise = torch.tensor([noise], dtype=torch.double)
         model.mean_module.constant = torch.tensor(hyperparameters.mean, dtype=torch.double)
     model.eval()
     return model

@@ -9,17 +9,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import torch
 
 from windage.space import Array
 from windage.surrogate.factor import Covariance
-from windage.surrogate.fit import Hyperparameters, LogPosterior
+from windage.surrogate.fit import Hyperparameters, LogPosterior, Training
+from windage.surrogate.grain import SCALE
 from windage.surrogate.model import ProductGP
 
 UNKNOWN, WIDEST = 0.1, 1.0
 """The variance of θ in every direction where a fit learnt no curvature, and the largest in any."""
+DOUBT, RECENT = 2.0, 200
+"""How much likelier noise without a grain must be, in logs, and by how many of the observations at most:
+without close decisions there is no evidence, and without a grain no reason to take close decisions."""
+NOISES = (-0.6, 0.0, 0.6)
+"""Each kind of noise is tried with its own variance, by so many logs from the fit's, which is of one kind."""
 
 
 def ensemble(fitted: Sequence[ProductGP], count: int, seed: int) -> list[ProductGP]:
@@ -57,6 +64,18 @@ def likeliest(
     return (max(found, key=lambda k: found[k][1].log_posterior / found[k][0]),)
 
 
+def likeliest_grain(data: Training, hyper: Hyperparameters) -> float:
+    """The lengthscale of the noise's grain, or 0 where the outcomes speak against one, given a fit."""
+    recent = replace(data, x=data.x[-RECENT:], c=data.c[-RECENT:], y=data.y[-RECENT:])
+
+    def log_posterior(scale: float) -> float:
+        target = LogPosterior(replace(recent, grain=scale))
+        theta = target.theta(hyper)
+        return max(target(np.append(theta[:-1], theta[-1] + step))[0] for step in NOISES)
+
+    return SCALE if log_posterior(SCALE) > log_posterior(0.0) - DOUBT else 0.0
+
+
 def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list[ProductGP]:
     """GPs with hyper-parameters from Laplace's approximation, within their bounds."""
     if not count:
@@ -83,7 +102,8 @@ def _with(model: ProductGP, target: LogPosterior, theta: Array) -> ProductGP:
     data = model.data
     scales = [float(np.exp(theta[group])) for group in target.group_of]
     x, c, noise = tuple(scales[: target.dx]), tuple(scales[target.dx :]), float(np.exp(theta[-1]))
-    factor = Covariance(data.kernel, data.x.new_tensor(x), data.x.new_tensor(c), noise).factor(data.x, data.c)
+    of = Covariance(data.kernel, data.x.new_tensor(x), data.x.new_tensor(c), noise, data.grain)
+    factor = of.factor(data.x, data.c)
     ones = factor.inverse.sum(1)
     mean = float(torch.dot(ones, data.y) / ones.sum())
     return ProductGP(data, Hyperparameters(x, c, noise, mean, math.nan), factor)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from windage.surrogate import kernels
+from windage.surrogate import grain, kernels
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,13 @@ class Factor:
 
 @dataclass(frozen=True)
 class Covariance:
-    """kx·kc with known lengthscales, and the variance of the noise."""
+    """kx·kc with known lengthscales, the variance of the noise, and the scale of its grain (0: none)."""
 
     kernel: str
     x_scale: Tensor
     c_scale: Tensor
     noise: float
+    grain: float = 0.0
 
     def __call__(self, x: Tensor, c: Tensor, x2: Tensor, c2: Tensor) -> Tensor:
         """k((x, c), (x2, c2)), n × m, without noise."""
@@ -56,10 +57,15 @@ class Covariance:
         kx = profile(kernels.scaled_squares(x, x2, self.x_scale))[0]
         return kx * profile(kernels.scaled_squares(c, c2, self.c_scale))[0]
 
+    def between(self, x: Tensor, c: Tensor, x2: Tensor, c2: Tensor) -> Tensor:
+        """Of different observations, n × m: k, and the noise that they share."""
+        covariance = self(x, c, x2, c2)
+        return covariance + self.noise * grain.shared(x, x2, self.grain) if self.grain else covariance
+
     def noisy(self, x: Tensor, c: Tensor) -> Tensor:
-        """K = k(Z, Z) + noise·I of observations at (x, c)."""
-        covariance = self(x, c, x, c)
-        covariance.diagonal().add_(self.noise)
+        """K = k(Z, Z) + noise·I of observations at (x, c), or with the grain in place of I."""
+        covariance = self.between(x, c, x, c)
+        covariance.diagonal().add_(self.noise * (1 - grain.SHARE) if self.grain else self.noise)
         return covariance
 
     def factor(self, x: Tensor, c: Tensor, base: Factor | None = None) -> Factor:
@@ -73,7 +79,7 @@ class Covariance:
         found = (
             Factor.of(corner)
             if base is None
-            else base.extended(self(x[:count], c[:count], new_x, new_c), corner)
+            else base.extended(self.between(x[:count], c[:count], new_x, new_c), corner)
         )
         assert found is not None  # the noise has a floor
         return found

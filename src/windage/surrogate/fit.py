@@ -22,7 +22,7 @@ from torch import Tensor
 
 from windage.ascent import ascend
 from windage.space import Array
-from windage.surrogate import kernels
+from windage.surrogate import grain, kernels
 from windage.surrogate.factor import Factor
 from windage.surrogate.log_scale import KNEES, LogScale
 
@@ -72,6 +72,8 @@ class Training:
     """Which lengthscales, by their groups, are alike a priori; each other is its own, as in BoTorch."""
     logs: LogScale | None = None
     """The scale that y is on already, if it is not the outcomes'."""
+    grain: float = 0.0
+    """The scale of the grain that the noise has (``windage.surrogate.grain``); 0: none."""
 
     @property
     def knee(self) -> float:
@@ -124,6 +126,11 @@ class LogPosterior:
         return found
 
     @cached_property
+    def pattern(self) -> Tensor:
+        """The covariance of noise of variance 1, t × t."""
+        return grain.pattern(self.data.x, self.data.grain)
+
+    @cached_property
     def buffers(self) -> tuple[Tensor, Tensor]:
         """Memory for K and its inverse, made once: fresh memory would cost more than the arithmetic."""
         t = len(self.y)
@@ -172,8 +179,11 @@ class LogPosterior:
         covariance, parts = self._covariance(theta)
         inverse = self.buffers[1]
         noise = math.exp(theta[-1])
-        covariance.diagonal().add_(noise)  # where the distances are 0: the gradient below does not see it
-        factor = factor or Factor.of(covariance, inverse)
+        if self.data.grain:
+            factor = factor or Factor.of(torch.add(covariance, self.pattern, alpha=noise), inverse)
+        else:
+            covariance.diagonal().add_(noise)  # where the distances are 0: the gradient does not see it
+            factor = factor or Factor.of(covariance, inverse)
         if factor is None:
             return -math.inf, np.zeros_like(theta), 0.0
         # the mean is profiled out: m = 1ᵀK⁻¹y / 1ᵀK⁻¹1
@@ -184,7 +194,8 @@ class LogPosterior:
         value = fit - 0.5 * factor.log_determinant
         pull = torch.addr(factor.inverse, alpha, alpha, beta=-1, alpha=weight, out=inverse)  # wααᵀ - K⁻¹
         gradient = np.empty_like(theta)
-        gradient[-1] = 0.5 * noise * float(pull.trace())
+        own = torch.dot(pull.view(-1), self.pattern.view(-1)) if self.data.grain else pull.trace()
+        gradient[-1] = 0.5 * noise * float(own)
         if parts is None:
             shares = self.squares @ pull.mul_(covariance).view(-1)
         else:

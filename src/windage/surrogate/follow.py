@@ -59,7 +59,7 @@ def _kept(data: Training, count: int, hyper: Hyperparameters, before: Fitted | N
     target = LogPosterior(data)
     theta = target.theta(hyper)
     scales = (data.x.new_tensor(hyper.x), data.x.new_tensor(hyper.c))
-    covariance = Covariance(data.kernel, *scales, hyper.noise)
+    covariance = Covariance(data.kernel, *scales, hyper.noise, data.grain)
     base = _base(data, count, hyper, before) or covariance.factor(data.x[:count], data.c[:count])
     factor = covariance.factor(data.x, data.c, base)
     value, gradient, mean = target(theta, factor)
@@ -74,5 +74,7 @@ def _base(data: Training, count: int, hyper: Hyperparameters, before: Fitted | N
     if before is None or (before.count, before.hyperparameters) != (count, hyper):
         return None
     old = before.model.data
+    if old.grain != data.grain:
+        return None
     same = torch.equal(old.x[:count], data.x[:count]) and torch.equal(old.c[:count], data.c[:count])
     return (before.base or before.model.factor) if same else None

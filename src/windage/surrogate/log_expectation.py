@@ -45,6 +45,15 @@ class LogExpectationPosterior(ExpectationPosterior):
             x, h, self._grad_k(saved, grad_mean[:, None] + pull * spread, -pull * solved)
         )
 
+    def _joined(
+        self, mean: Tensor, variance: Tensor, noise: Tensor, own: Tensor, covariance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """floor + (F - floor)·e^e, from the moments of both, B each; ``noise`` is ē as the GP sees it."""
+        before = mean - self.logs.floor
+        above = before * (self.logs.deviation * noise).exp()
+        relative = variance / before.square() + own + 2 * covariance / before
+        return self.logs.floor + above, above.square() * relative
+
     def _grad_k(self, saved: Saved, grad_v: Tensor, grad_seen: Tensor) -> Tensor:
         """∂/∂kx, B × t, from ∂/∂v (B × M) and ∂/∂(kx∘z) (B × t), where z and v follow from kx."""
         _, _, k, v, z, _, _ = saved[0]

@@ -36,12 +36,12 @@ class ProductGP:
         self.data, self.hyperparameters = data, hyperparameters
         self.mean = hyperparameters.mean
         self.scales = (data.x.new_tensor(hyperparameters.x), data.x.new_tensor(hyperparameters.c))
-        self.covariance = Covariance(data.kernel, *self.scales, hyperparameters.noise)
+        self.covariance = Covariance(data.kernel, *self.scales, hyperparameters.noise, data.grain)
         self._base, self._variance = base, variance
 
     @cached_property
     def factor(self) -> Factor:
-        """K⁻¹ and log det K of K = k(Z, Z) + noise·I, t × t."""
+        """K⁻¹ and log det K of K = k(Z, Z) + noise·I, or with a grain in place of I, t × t."""
         return self.covariance.factor(self.data.x, self.data.c, self._base)
 
     @property
@@ -73,8 +73,8 @@ class ProductGP:
         return ProductGP(more, self.hyperparameters, self.factor, self.variance)
 
     def mean_at(self, x: Tensor, c: Tensor) -> Tensor:
-        """The posterior mean at paired points (x_i, c_i), n."""
-        return self.mean + self.covariance(x, c, self.data.x, self.data.c) @ self.alpha
+        """The posterior mean of an outcome at paired points (x_i, c_i), n."""
+        return self.mean + self.covariance.between(x, c, self.data.x, self.data.c) @ self.alpha
 
     @cached_property
     def botorch(self) -> SingleTaskGP:

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from windage.surrogate import forms, kernels
+from windage.surrogate import forms, grain, kernels
 from windage.surrogate.low_rank import RANK_TOLERANCE
 from windage.surrogate.model import ProductGP
 
@@ -204,6 +204,27 @@ class ExpectationPosterior:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B each → B × Dx."""
         x, h, _, z, solved = saved[0]
         return self.side.backward(x, h, z * self._grad_seen(solved, grad_mean, grad_variance))
+
+    def with_noise(self, x: Tensor, moments: tuple[Tensor, Tensor, Saved]) -> tuple[Tensor, Tensor]:
+        """Mean and variance of F with the decisions' own noise (``windage.surrogate.grain``), B each.
+
+        With r = noise·s·r(x, X):  ē = r·α,  σ_e² = noise·s - rᵀK⁻¹r,  cov(F, e) = -(kx∘z)ᵀK⁻¹r.
+        """
+        mean, variance, saved = moments
+        variance, data, noise = variance.view(len(x), -1)[:, 0], self.model.data, self.model.covariance.noise
+        if not data.grain:
+            return mean, variance
+        r = noise * grain.shared(x, data.x, data.grain)
+        own = self.scale * (noise * grain.SHARE - torch.linalg.vecdot(r @ self.model.precision, r))
+        covariance = -self.scale * torch.linalg.vecdot(saved[0][-1], r)
+        mean, variance = self._joined(mean, variance, r @ self.model.alpha, own, covariance)
+        return mean, variance.clamp_min(0)
+
+    def _joined(
+        self, mean: Tensor, variance: Tensor, noise: Tensor, own: Tensor, covariance: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """F + e, from the moments of both, B each."""
+        return mean + noise, variance + own + 2 * covariance
 
     def _grad_seen(self, solved: Tensor, grad_mean: Tensor, grad_variance: Tensor) -> Tensor:
         """∂/∂(kx∘z), B × t."""
