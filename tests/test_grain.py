@@ -320,12 +320,12 @@ def test_a_study_with_a_grain_is_saved_and_continues_exactly():
     assert trials[0].decision == trials[1].decision
 
 
-def test_whole_numbers_and_choices_have_no_grain():
-    numbers = {"a": Real(0, 1), "n": Integer(0, 9)}
+@pytest.mark.parametrize("numbers", [{"a": Real(0, 1), "n": Integer(0, 9)}, {"a": Real(0, 1)}])
+def test_whole_numbers_and_a_single_decision_have_no_grain(numbers):
     optimizer = Optimizer(numbers, {"c": Real(0, 1)}, seed=0, raw_samples=64, restarts=4)
     for i in range(12):
         trial = optimizer.ask()
-        outcome = trial.decision["n"] - (trial.decision["a"] - 0.3) ** 2
+        outcome = trial.decision.get("n", 0) - (trial.decision["a"] - 0.3) ** 2
         optimizer.tell(trial, context={"c": i / 12}, value=outcome)
     assert grains(optimizer) == {0.0}
 

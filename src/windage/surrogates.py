@@ -64,8 +64,9 @@ def _seen(data: Training) -> tuple[int, float, float]:
 
 
 def _grain(evidence: Evidence, key: Key, fits: Fits) -> float:
-    """Of the noise, 0 for none: by the observations under the last fit. Only real numbers have one."""
-    if any(block.levels for block in evidence.decisions.blocks):
+    """Of the noise, 0 for none: by the observations under the last fit. Two real numbers or more have one."""
+    blocks = evidence.decisions.blocks
+    if len(blocks) == 1 or any(block.levels for block in blocks):
         return 0.0
     if key not in fits:
         return SCALE
