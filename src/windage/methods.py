@@ -185,10 +185,14 @@ def _kg_kde(s: Situation) -> Acquisition:
 
     if s.dx == 1:  # on a line, the bound alone leaves nothing unseen
         return _bq_kde(s)
-    served = FORESIGHT * s.count
-    if s.model.data.logs is not None:
-        served = min(LOG_FORESIGHT * s.count, MOST_SERVED)
-    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, served)
+    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, _served(s))
+
+
+def _served(s: Situation) -> float:
+    """How many decisions to come what is found better would serve."""
+    if s.model.data.logs is None:
+        return FORESIGHT * s.count
+    return min(LOG_FORESIGHT * s.count, MOST_SERVED)
 
 
 def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Block, ...]) -> Tensor | None:
@@ -196,7 +200,7 @@ def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Blo
 
     if s.dx == 1 or s.model.data.logs is None:
         return None
-    return another_place(acquisition, top, blocks, LOG_FORESIGHT * s.count, s.seed)
+    return another_place(acquisition, top, blocks, _served(s), s.seed)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:
