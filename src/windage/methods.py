@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from windage.surrogate import ProductGP
 
 AUTO, BEST = "auto", "kg-kde"
-FORESIGHT, LOG_FORESIGHT, MOST_SERVED = 0.02, 10.0, 250.0
-"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; the same in logs,
-and how many at most."""
+FORESIGHT, LOG_FORESIGHT = 0.02, 10.0
+"""Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; the same in logs."""
+MOST_SERVED, PLACE_SERVED = 250.0, 600.0
+"""How many at most, in logs: by a look, and by a look at another place."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 
@@ -185,14 +186,10 @@ def _kg_kde(s: Situation) -> Acquisition:
 
     if s.dx == 1:  # on a line, the bound alone leaves nothing unseen
         return _bq_kde(s)
-    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, _served(s))
-
-
-def _served(s: Situation) -> float:
-    """How many decisions to come what is found better would serve."""
-    if s.model.data.logs is None:
-        return FORESIGHT * s.count
-    return min(LOG_FORESIGHT * s.count, MOST_SERVED)
+    served = FORESIGHT * s.count
+    if s.model.data.logs is not None:
+        served = min(LOG_FORESIGHT * s.count, MOST_SERVED)
+    return ExpectedGain(s.models, _few_nodes(s), s.sqrt_beta, served)
 
 
 def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Block, ...]) -> Tensor | None:
@@ -200,7 +197,7 @@ def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Blo
 
     if s.dx == 1 or s.model.data.logs is None:
         return None
-    return another_place(acquisition, top, blocks, _served(s), s.seed)
+    return another_place(acquisition, top, blocks, min(LOG_FORESIGHT * s.count, PLACE_SERVED), s.seed)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:
