@@ -84,6 +84,19 @@ def test_the_log_posterior_is_that_of_the_matrix_written_out(kernel):
         assert found == pytest.approx(fits + plain._prior(theta)[0], abs=1e-8)
 
 
+@pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_the_best_noise_is_that_of_the_log_posterior(kernel, free):
+    data, steps = clustered(30, 1, kernel, free=free), (-0.6, 0.0, 0.6)
+    target = LogPosterior(data)
+    theta = target.start()
+    for scale in (0.0, SCALE):
+        whole = LogPosterior(replace(data, grain=scale))
+        expected = max(whole(np.append(theta[:-1], theta[-1] + step))[0] for step in steps)
+        noise = pattern(data.x, SCALE) if scale else torch.eye(30).double()
+        assert target.best_noise(theta, noise, steps) == pytest.approx(expected, abs=1e-9)
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_the_inverse_grows_and_follows_with_the_grain(kernel):
     data = grained(clustered(40, 3, kernel))

@@ -55,11 +55,12 @@ def best_nearby(acquisition: MeanBound, point: Tensor, waiting: Tensor, seed: in
 def surer_than_noise(acquisition: MeanBound, point: Tensor) -> bool:
     """Whether F at a point (d) is better known than the own noise of a decision never seen."""
     model = acquisition.posteriors[0].model
-    means, variances, _ = _moments(acquisition, point[None])
+    with torch.no_grad():
+        found = [posterior.moments(point[None]) for posterior in acquisition.posteriors]
     logs, noise = model.data.logs, SHARE * model.hyperparameters.noise * model.variance
-    deviation = math.sqrt(float(_variance(variances).mean()))
+    deviation = math.sqrt(float(torch.stack([variance.view(-1)[0] for _, variance, _ in found]).mean()))
     if logs is not None:
-        deviation /= logs.deviation * float(means.mean() - logs.floor)
+        deviation /= logs.deviation * float(torch.stack([mean for mean, _, _ in found]).mean() - logs.floor)
     return deviation < math.sqrt(noise)
 
 

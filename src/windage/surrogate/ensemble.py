@@ -15,9 +15,9 @@ import numpy as np
 import torch
 
 from windage.space import Array
+from windage.surrogate import grain
 from windage.surrogate.factor import Covariance
 from windage.surrogate.fit import Hyperparameters, LogPosterior, Training
-from windage.surrogate.grain import SCALE
 from windage.surrogate.model import ProductGP
 
 UNKNOWN, WIDEST = 0.1, 1.0
@@ -67,13 +67,10 @@ def likeliest(
 def likeliest_grain(data: Training, hyper: Hyperparameters) -> float:
     """The lengthscale of the noise's grain, or 0 where the outcomes speak against one, given a fit."""
     recent = replace(data, x=data.x[-RECENT:], c=data.c[-RECENT:], y=data.y[-RECENT:])
-
-    def log_posterior(scale: float) -> float:
-        target = LogPosterior(replace(recent, grain=scale))
-        theta = target.theta(hyper)
-        return max(target(np.append(theta[:-1], theta[-1] + step))[0] for step in NOISES)
-
-    return SCALE if log_posterior(SCALE) > log_posterior(0.0) - DOUBT else 0.0
+    target = LogPosterior(recent)
+    patterns = grain.pattern(recent.x, grain.SCALE), torch.eye(len(recent.x), dtype=recent.x.dtype)
+    own, ordinary = (target.best_noise(target.theta(hyper), pattern, NOISES) for pattern in patterns)
+    return grain.SCALE if own > ordinary - DOUBT else 0.0
 
 
 def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list[ProductGP]:

@@ -12,6 +12,7 @@ decision share one), θ = (log ℓ_1 … log ℓ_G, log noise).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -203,6 +204,21 @@ class LogPosterior:
         gradient[: self.size] = 0.5 * np.exp(-2 * theta[: self.size]) * shares.numpy()
         prior, slope = self._prior(theta)
         return value + prior, gradient + slope, mean
+
+    def best_noise(self, theta: Array, pattern: Tensor, steps: Sequence[float]) -> float:
+        """The best log posterior at θ with noise of this pattern, its log so far from θ's; no gradients."""
+        covariance, _ = self._covariance(theta)
+        found = -math.inf
+        for step in steps:
+            there = np.append(theta[:-1], theta[-1] + step)
+            lower, failed = torch.linalg.cholesky_ex(covariance + math.exp(there[-1]) * pattern)
+            if int(failed) == 0:
+                solved, ones = torch.cholesky_solve(self.y_and_ones, lower).unbind(1)
+                mean = float(solved.sum() / ones.sum())
+                fit, _ = self._misfit(float((self.y - mean) @ (solved - mean * ones)))
+                value = fit - float(lower.diagonal().log().sum()) + self._prior(there)[0]
+                found = max(found, value)
+        return found
 
     def _misfit(self, quadratic: float) -> tuple[float, float]:
         """What (y - m)ᵀK⁻¹(y - m) adds to the log likelihood, and -2 times the slope in it.
