@@ -126,7 +126,7 @@ def maximize(
         free = untaken(points, avoid)
         # the best top may be taken: then another top or a raw point near it is the best of what is left
         parts = zip(points.tensor_split([tops_found]), free.tensor_split([tops_found]), strict=True)
-        spare = torch.cat([part[untaken][:SECOND] for part, untaken in parts])
+        spare = torch.cat([part[kept][:SECOND] for part, kept in parts])
         candidates = spare if len(spare) else candidates
     values = torch.nan_to_num(score(acquisition, candidates), nan=-torch.inf)
     best = int(values.argmax())

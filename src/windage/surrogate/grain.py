@@ -21,7 +21,7 @@ from windage.surrogate import kernels
 SHARE = 0.5
 """s, the part of the noise that is the decision's own."""
 SCALE = 0.006
-"""The lengthscale of r in units of the box: a quarter of the least that a surrogate may have."""
+"""The lengthscale of r in units of the box: about a quarter of the least that a surrogate may have."""
 
 
 def shared(x: Tensor, x2: Tensor, scale: float) -> Tensor:
