@@ -272,6 +272,29 @@ def test_initial_decisions_do_not_depend_on_the_method():
     assert optimizer("gp-ucb").ask(5) == optimizer("drbo-mmd").ask(5)
 
 
+def test_the_defaults_first_decisions_keep_off_the_ends():
+    space = {**DECISIONS, "colour": windage.Categorical([f"c{i}" for i in range(20)])}
+
+    def first(method):
+        trials = Optimizer(space, CONTEXTS, method=method, seed=1, initial=5, **QUICK).ask(5)
+        return [trial.decision for trial in trials]
+
+    auto, plain = first("auto"), first("sbo-kde")
+    assert any(abs(d["stock"] - 20) > 16 for d in plain)  # else there is nothing to keep off from
+    for mine, theirs in zip(auto, plain, strict=True):
+        assert 4 <= mine["stock"] <= 36
+        assert mine["stock"] == pytest.approx(20 + 0.8 * (theirs["stock"] - 20))
+        assert abs(mine["crates"] - 3) <= abs(theirs["crates"] - 3)
+        assert (mine["shelf"], mine["colour"]) == (theirs["shelf"], theirs["colour"])
+
+
+def test_a_single_first_decision_is_the_middle_and_more_are_not():
+    space = {"x": Real(0, 8), "n": windage.Integer(1, 5)}
+    trials = Optimizer(space, {"c": Real(0, 1)}, seed=7, initial=1, **QUICK).ask(4)
+    assert trials[0].decision == {"x": 4.0, "n": 3}
+    assert len({tuple(trial.decision.values()) for trial in trials}) == 4
+
+
 @pytest.mark.parametrize(("budget", "expected"), [(None, 10), (400, 10), (40, 10), (20, 5), (3, 1)])
 def test_default_number_of_first_decisions(budget, expected):
     opt = Optimizer({"x": Real(0, 1)}, {"c": Real()}, budget=budget, seed=0)

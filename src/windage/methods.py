@@ -99,6 +99,8 @@ class Method:
     """What is decided in place of its acquisition's maximum, if anything; from both and the decisions."""
     grain: bool = False
     """Whether its members may see a grain in the noise, unless unlikely; for bounds on the mean."""
+    off_the_ends: bool = False
+    """Whether its first decisions keep off the ends of each range (``windage.proposal.off_the_ends``)."""
 
 
 def _kde_nodes(s: Situation) -> Any:
@@ -279,6 +281,7 @@ METHODS: dict[str, Method] = {
             logs=True,
             elsewhere=_other_places,
             grain=True,
+            off_the_ends=True,
         ),
         Method(
             "rbq-kde",

@@ -154,7 +154,8 @@ class Optimizer:
             )
         waiting = torch.from_numpy(self._decisions.encode(list(self._pending.values())))
         if count == 0 or count + len(waiting) < self._initial:
-            return first_decision(self._decisions.blocks, waiting, self._seed, index)
+            inside = self._initial if self._method.off_the_ends else 0
+            return first_decision(self._decisions.blocks, waiting, self._seed, index, inside)
         if self._method.build is None:
             return random_decision(self._decisions.blocks, self._seed, index)
         models = self._models(self._method.uses_context, keep=True)

@@ -55,13 +55,32 @@ def initial_decisions(initial: int | None, budget: int | None) -> int:
     return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))
 
 
-def first_decision(blocks: tuple[Block, ...], waiting: Tensor, seed: int, index: int) -> Tensor:
-    """The index-th point of the first decisions; in a small discrete space, one that is not pending."""
+def first_decision(
+    blocks: tuple[Block, ...], waiting: Tensor, seed: int, index: int, inside: int = 0
+) -> Tensor:
+    """The index-th point of the first decisions; in a small discrete space, one that is not pending.
+
+    ``inside``: of how many it is one, if they are to keep off the ends of each range; 0 if they need not.
+    """
     first = sobol(1, len(blocks), stream(seed, "sobol"), skip=index)
+    if inside:
+        first = off_the_ends(first, blocks, max(inside, index + 1))
     more = sobol(256, len(blocks), stream(seed, "retry", index))
     points = from_uniform(torch.cat([first, more]), blocks)
     taken = (points[:, None, :] == waiting).all(dim=2).any(dim=1)
     return points[int(taken.int().argmin())]  # the first that is free, or simply the first
+
+
+def off_the_ends(u: Tensor, blocks: tuple[Block, ...], count: int) -> Tensor:
+    """Uniform numbers, n × decisions, drawn to the middle of each range: 1/2 + (1 - 1/count)(u - 1/2).
+
+    Of so many decisions spread over a range each stands for a ``count``-th of it, and in the middle of such a
+    part none is closer to an end than half a part. At an end a look tells about one side only, and where the
+    best decision may be anywhere, what is far from the middle is far from it on average. Choices have no
+    middle and stay.
+    """
+    factor = u.new_tensor([1.0 if block.categorical else 1 - 1 / count for block in blocks])
+    return 0.5 + factor * (u - 0.5)
 
 
 def random_decision(blocks: tuple[Block, ...], seed: int, index: int) -> Tensor:
