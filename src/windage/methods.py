@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 AUTO, BEST = "auto", "kg-kde"
 FORESIGHT, LOG_FORESIGHT = 0.02, 10.0
 """Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; and in logs."""
-MOST_SERVED, PLACE_SERVED = 250.0, 600.0
+MOST_SERVED, PLACE_SERVED = 100.0, 600.0
 """How many at most, in logs: by a look, and by a look at another place."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
