@@ -42,7 +42,7 @@ def test_pairs_are_of_the_same_seeds_and_corrected_for_all_tests():
             "alike": {"a": [*(mine + rng.normal(0, 0.1, 10))]},
         }
     )
-    sheet = judge.paired(runs.groupby(["problem", "method", "seed"], sort=False)["regret"].sum(), "mine")
+    sheet = judge.paired(runs, "mine")
     assert sheet.head == ("problem", "worse", "alike")
     found = {(name, sheet.head[k + 1]): cell for name, cells in sheet.rows for k, cell in enumerate(cells)}
     least = stats.wilcoxon(np.arange(1, 11), alternative="greater").pvalue
@@ -52,6 +52,19 @@ def test_pairs_are_of_the_same_seeds_and_corrected_for_all_tests():
     assert found["b", "worse"].values[2:] == (4, 1.0)  # the same runs are not worse
     assert found["a", "alike"].mark == ""
     assert found["b", "alike"].text == ""
+
+
+def test_first_decisions_are_told_apart():
+    runs = table({"mine": {"newsvendor": [1.0, 2.0]}, "other": {"newsvendor": [1.0, 2.5], "a": [1.0]}})
+    mine = (runs["method"] == "mine") & (runs["step"] < judge.INITIAL)
+    runs.loc[mine, "regret"] /= 4
+    cells = dict(judge.first(runs).rows)
+    assert [cell.values[:1] for cell in cells["newsvendor"]] == [(1.875,), (8.75,)]
+    assert cells["a"][0].text == ""
+    sheets = {sheet.name: sheet for sheet in judge.sheets(runs[runs["problem"] == "newsvendor"], "mine")}
+    whole, later = (sheets[name].rows[0][1][0].values[0] for name in ("paired", "paired-later"))
+    assert (whole, later) == pytest.approx((8.75 - 1.875 + 3.75, 3.75))
+    assert "after the first 5 decisions" in sheets["paired-later"].title
 
 
 def test_a_caught_seed_is_counted():
@@ -95,7 +108,7 @@ def test_the_command_judges_a_folder(tmp_path):
     shown = CliRunner().invoke(app, ["bench", "judge", str(out), "--json"])
     assert shown.exit_code == 0, shown.output
     found = json.loads(shown.stdout[: shown.stdout.rindex("}") + 1])
-    assert set(found) == {"published", "paired", "ends"}
+    assert set(found) == {"published", "paired", "paired-later", "first", "ends"}
     assert (out / "tables" / "paired.md").exists()
 
 

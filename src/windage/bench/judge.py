@@ -48,6 +48,8 @@ PUBLISHED: Mapping[str, Mapping[int, tuple[float, ...]]] = {
     },
 }
 """By decisions made, in the order of ``PUBLISHED_METHODS``."""
+INITIAL = 5
+"""The protocol's first decisions, which may be a method's own."""
 LAST = 10
 """The decisions over which the regret at the end is taken."""
 TRAP = 0.1
@@ -57,14 +59,17 @@ SCANNED = 4096
 
 
 def sheets(table: pandas.DataFrame, method: str) -> list[Sheet]:
-    """Beside the published figures; against each other method, seed by seed; and at the end of the runs."""
+    """Beside the published figures; against each other method, seed by seed, with and without the first
+    decisions; what those cost; and at the end of the runs."""
     found = list(dict.fromkeys(table["method"]))
     if method not in found:
         raise ConfigurationError(f"no run of {method!r} is there; the methods run are {', '.join(found)}.")
-    totals = table.groupby(["problem", "method", "seed"], sort=False)["regret"].sum()
+    later = table[table["step"] >= INITIAL]
     return [
         published(table, method),
-        paired(totals, method),
+        paired(table, method),
+        paired(later, method, "paired-later", f"cumulative regret after the first {INITIAL} decisions"),
+        first(table),
         ends(table, {name: expectation_range(name) for name in dict.fromkeys(table["problem"])}),
     ]
 
@@ -94,41 +99,61 @@ def published(table: pandas.DataFrame, method: str) -> Sheet:
     return Sheet("published", title, head, tuple(rows), ("mean",))
 
 
-def paired(totals: Any, method: str) -> Sheet:
-    """The difference of the other methods' cumulative regret from the method's on the same seeds.
+def paired(
+    table: pandas.DataFrame, method: str, name: str = "paired", what: str = "cumulative regret"
+) -> Sheet:
+    """The difference of the other methods' summed regret from the method's on the same seeds.
 
     p is of Wilcoxon's signed-rank test that the other is no worse, corrected by Holm for all the table's
     tests.
     """
     by_run: dict[tuple[str, str], dict[int, float]] = {}
-    for (problem, name, seed), total in totals.items():
-        by_run.setdefault((problem, name), {})[seed] = float(total)
+    for (problem, other, seed), total in _summed(table).items():
+        by_run.setdefault((problem, other), {})[seed] = float(total)
     pairs = {}
-    for (problem, name), runs in by_run.items():
+    for (problem, other), runs in by_run.items():
         mine = by_run.get((problem, method), {})
         both = [seed for seed in runs if seed in mine]
-        if name != method and both:
-            pairs[problem, name] = np.array([runs[seed] - mine[seed] for seed in both])
+        if other != method and both:
+            pairs[problem, other] = np.array([runs[seed] - mine[seed] for seed in both])
     corrected = dict(zip(pairs, holm([_worse(d) for d in pairs.values()]), strict=True))
-    others = list(dict.fromkeys(name for _, name in pairs))
+    others = list(dict.fromkeys(other for _, other in pairs))
     rows = []
     for problem in dict.fromkeys(problem for problem, _ in pairs):
         cells = []
-        for name in others:
-            if (problem, name) not in pairs:
+        for other in others:
+            if (problem, other) not in pairs:
                 cells.append(Cell("", values=(math.nan, math.nan, 0, math.nan)))
                 continue
-            difference, p = pairs[problem, name], corrected[problem, name]
+            difference, p = pairs[problem, other], corrected[problem, other]
             mean = spread([*difference])
             words = f"{mean.text}, {int((difference > 0).sum())} of {len(difference)}, p {p:.3f}"
             cells.append(Cell(words, BEST if p <= LEVEL else "", (*mean.values, p)))
         rows.append((problem, tuple(cells)))
     title = (
-        f"By how much the other methods' cumulative regret is above {method}'s on the same seeds: mean ± "
+        f"By how much the other methods' {what} is above {method}'s on the same seeds: mean ± "
         f"standard error, on how many seeds, and Wilcoxon's p with Holm's correction for {len(pairs)} tests "
         f"(bold: at most {LEVEL:g})"
     )
-    return Sheet("paired", title, ("problem", *others), tuple(rows), ("mean", "standard_error", "runs", "p"))
+    return Sheet(name, title, ("problem", *others), tuple(rows), ("mean", "standard_error", "runs", "p"))
+
+
+def first(table: pandas.DataFrame) -> Sheet:
+    """Problems × methods: what the first decisions cost."""
+    sums = _summed(table[table["step"] < INITIAL])
+    methods = list(dict.fromkeys(table["method"]))
+    rows = []
+    for problem in dict.fromkeys(table["problem"]):
+        runs = [[v for (p, m, _), v in sums.items() if (p, m) == (problem, method)] for method in methods]
+        empty = Cell("", values=(math.nan, math.nan, 0))
+        rows.append((problem, tuple(spread(found) if found else empty for found in runs)))
+    title = f"Cumulative regret of the first {INITIAL} decisions, mean ± standard error over the seeds"
+    return Sheet("first", title, ("problem", *methods), tuple(rows))
+
+
+def _summed(table: pandas.DataFrame) -> Any:
+    """The regret of each run, by problem, method and seed."""
+    return table.groupby(["problem", "method", "seed"], sort=False)["regret"].sum()
 
 
 def _worse(difference: Array) -> float:
