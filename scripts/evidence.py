@@ -2,7 +2,7 @@
 
     windage bench run --suite later --seeds 0-9 --methods auto --jobs 2 --out results/development
     windage bench run --suite later --methods auto,sbo-kde,erbo,ledrbo --jobs 2 --out results/reported
-    windage bench run --suite later --seeds 210-219 --methods auto --jobs 2 --out results/fresh
+    windage bench run --suite later --seeds 220-229 --methods auto --jobs 2 --out results/fresh
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python benchmarks/decision.py --out docs/evidence
