@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
 from windage.bench import problems
+from windage.bench.configuration import SUITES
 from windage.bench.tables import BEST, LEVEL, Cell, Sheet, spread
 from windage.errors import ConfigurationError
 from windage.space import Array
@@ -48,7 +49,7 @@ PUBLISHED: Mapping[str, Mapping[int, tuple[float, ...]]] = {
     },
 }
 """By decisions made, in the order of ``PUBLISHED_METHODS``."""
-INITIAL = 5
+INITIAL = int(SUITES["later"].settings["initial"])
 """The protocol's first decisions, which may be a method's own."""
 LAST = 10
 """The decisions over which the regret at the end is taken."""
@@ -65,10 +66,11 @@ def sheets(table: pandas.DataFrame, method: str) -> list[Sheet]:
     if method not in found:
         raise ConfigurationError(f"no run of {method!r} is there; the methods run are {', '.join(found)}.")
     later = table[table["step"] >= INITIAL]
+    what = f"cumulative regret after the first {INITIAL} decisions"
+    against = [paired(table, method), paired(later, method, "paired-later", what)] if len(found) > 1 else []
     return [
         published(table, method),
-        paired(table, method),
-        paired(later, method, "paired-later", f"cumulative regret after the first {INITIAL} decisions"),
+        *against,
         first(table),
         ends(table, {name: expectation_range(name) for name in dict.fromkeys(table["problem"])}),
     ]
@@ -107,9 +109,7 @@ def paired(
     p is of Wilcoxon's signed-rank test that the other is no worse, corrected by Holm for all the table's
     tests.
     """
-    by_run: dict[tuple[str, str], dict[int, float]] = {}
-    for (problem, other, seed), total in _summed(table).items():
-        by_run.setdefault((problem, other), {})[seed] = float(total)
+    by_run = _by_run(table)
     pairs = {}
     for (problem, other), runs in by_run.items():
         mine = by_run.get((problem, method), {})
@@ -140,20 +140,25 @@ def paired(
 
 def first(table: pandas.DataFrame) -> Sheet:
     """Problems × methods: what the first decisions cost."""
-    sums = _summed(table[table["step"] < INITIAL])
+    by_run = _by_run(table[table["step"] < INITIAL])
     methods = list(dict.fromkeys(table["method"]))
     rows = []
     for problem in dict.fromkeys(table["problem"]):
-        runs = [[v for (p, m, _), v in sums.items() if (p, m) == (problem, method)] for method in methods]
+        found = [[*by_run.get((problem, method), {}).values()] for method in methods]
         empty = Cell("", values=(math.nan, math.nan, 0))
-        rows.append((problem, tuple(spread(found) if found else empty for found in runs)))
+        rows.append((problem, tuple(spread(values) if values else empty for values in found)))
     title = f"Cumulative regret of the first {INITIAL} decisions, mean ± standard error over the seeds"
     return Sheet("first", title, ("problem", *methods), tuple(rows))
 
 
-def _summed(table: pandas.DataFrame) -> Any:
-    """The regret of each run, by problem, method and seed."""
-    return table.groupby(["problem", "method", "seed"], sort=False)["regret"].sum()
+def _by_run(table: pandas.DataFrame, how: str = "sum") -> dict[tuple[str, str], dict[int, float]]:
+    """The regret of each run, summed or its mean: (problem, method) → seed → it."""
+    found: dict[tuple[str, str], dict[int, float]] = {}
+    for (problem, method, seed), value in (
+        table.groupby(["problem", "method", "seed"], sort=False)["regret"].agg(how).items()
+    ):
+        found.setdefault((problem, method), {})[seed] = float(value)
+    return found
 
 
 def _worse(difference: Array) -> float:
@@ -175,13 +180,13 @@ def holm(ps: list[float]) -> list[float]:
 def ends(table: pandas.DataFrame, ranges: Mapping[str, float]) -> Sheet:
     """Problems × methods: how far the worst seed is from the best decision at the end, and who is caught."""
     last = table[table["step"] > table["step"].max() - LAST]
-    regrets = last.groupby(["problem", "method", "seed"], sort=False)["regret"].mean()
+    by_run = _by_run(last, "mean")
     methods = list(dict.fromkeys(table["method"]))
     rows = []
     for problem, whole in ranges.items():
         cells = [Cell(f"{TRAP * whole:.3g}", values=(TRAP * whole, 0))]
         for method in methods:
-            found = [float(v) for (p, m, _), v in regrets.items() if (p, m) == (problem, method)]
+            found = by_run.get((problem, method), {}).values()
             if not found:
                 cells.append(Cell("", values=(math.nan, 0)))
                 continue
