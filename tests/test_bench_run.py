@@ -505,6 +505,26 @@ def test_results_with_another_table_need_it_again(tmp_path):
     assert found["expected"].to_numpy() == pytest.approx(problem.expected(x))
 
 
+@pytest.mark.parametrize(
+    ("suite", "settings", "expected"),
+    [
+        ("later", {}, {"auto": 4, "sbo-kde": 5, "ledrbo": 5}),
+        ("paper", {}, {"auto": 4, "sbo-kde": 10}),
+        ("later", {"initial": 6}, {"auto": 6, "sbo-kde": 6}),
+        ("later", {"initial": None}, {"auto": 4, "sbo-kde": 10}),
+    ],
+)
+def test_first_decisions_are_the_suites_unless_the_method_has_a_number_of_its_own(
+    tmp_path, suite, settings, expected
+):
+    tasks = configuration.plan(tmp_path, suite, ["newsvendor"], list(expected), settings=settings, seeds=[1])
+    found = [
+        configuration.new_optimizer(problems.get("newsvendor"), task.method, 1, task.configuration)
+        for task in tasks
+    ]
+    assert [optimizer.to_dict()["initial"] for optimizer in found] == list(expected.values())
+
+
 def test_seeds_and_settings_are_read():
     assert configuration.parse_seeds("100-102, 7") == (100, 101, 102, 7)
     pairs = ["initial=5", "sqrt_beta=2.5", "kernel=matern", "radius=none", "samples=nodes"]

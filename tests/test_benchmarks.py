@@ -39,3 +39,10 @@ def test_a_decision_is_measured_beside_the_plain_way(tmp_path):
     out = run(script, "--problems", "newsvendor", "--observations", 12, "--repeats", 1, "--out", tmp_path)
     assert "plain SBO-KDE" in out
     assert (tmp_path / "decision.md").read_text().count("newsvendor") == 1
+
+
+def test_first_decisions_are_measured_on_functions_drawn_at_random(tmp_path):
+    counts = ("--initial", 1, 3, "--decisions", 4, "--seeds", 2)
+    out = run(BENCHMARKS / "first_decisions.py", *counts, "--out", tmp_path)
+    assert "a choice of four" in out
+    assert (tmp_path / "first-decisions.md").read_text().count(" of 2") == 6

@@ -295,10 +295,32 @@ def test_a_single_first_decision_is_the_middle_and_more_are_not():
     assert len({tuple(trial.decision.values()) for trial in trials}) == 4
 
 
-@pytest.mark.parametrize(("budget", "expected"), [(None, 10), (400, 10), (40, 10), (20, 5), (3, 1)])
-def test_default_number_of_first_decisions(budget, expected):
-    opt = Optimizer({"x": Real(0, 1)}, {"c": Real()}, budget=budget, seed=0)
-    assert opt.to_dict()["initial"] == expected
+@pytest.mark.parametrize(
+    ("budget", "auto", "others"), [(None, 4, 10), (400, 4, 10), (40, 4, 10), (20, 4, 5), (8, 2, 2), (3, 1, 1)]
+)
+def test_default_number_of_first_decisions(budget, auto, others):
+    def initial(**more):
+        return Optimizer({"x": Real(0, 1)}, {"c": Real()}, budget=budget, seed=0, **more).to_dict()["initial"]
+
+    assert (initial(), initial(method="sbo-kde"), initial(method="bq-kde")) == (auto, others, others)
+    assert initial(initial=7) == initial(method="sbo-kde", initial=7) == 7
+
+
+def test_among_choices_the_default_takes_as_many_first_decisions_as_the_others():
+    opt = Optimizer({"x": Real(0, 1), "kind": windage.Categorical(["a", "b"])}, {"c": Real()}, seed=0)
+    assert opt.to_dict()["initial"] == 10
+
+
+def test_after_four_outcomes_the_default_chooses_by_them():
+    def fifth(outcome):
+        opt = Optimizer({"x": Real(0, 1)}, {"c": Real(0, 1)}, seed=3, **QUICK)
+        for i in range(4):
+            trial = opt.ask()
+            opt.tell(trial, context={"c": i / 3}, value=outcome(trial.decision["x"]))
+        return opt.ask().decision["x"]
+
+    rising, falling = fifth(lambda x: x), fifth(lambda x: -x)
+    assert falling < 0.5 < rising
 
 
 def test_history_counts_towards_the_first_decisions():

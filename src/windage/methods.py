@@ -99,6 +99,9 @@ class Method:
     """What is decided in place of its acquisition's maximum, if anything; from both and the decisions."""
     grain: bool = False
     """Whether its members may see a grain in the noise, unless unlikely; for bounds on the mean."""
+    initial: int | None = None
+    """How many first decisions it needs where none is a choice, if that is its own affair; None:
+    ``windage.proposal.INITIAL``."""
     off_the_ends: bool = False
     """Whether its first decisions keep off the ends of each range (``windage.proposal.off_the_ends``)."""
 
@@ -281,6 +284,7 @@ METHODS: dict[str, Method] = {
             logs=True,
             elsewhere=_other_places,
             grain=True,
+            initial=4,
             off_the_ends=True,
         ),
         Method(

@@ -49,8 +49,9 @@ class Optimizer:
         method: a row of ``windage methods``, or ``"auto"``.
         direction: ``"maximize"`` or ``"minimize"`` the value.
         seed: of everything random; None draws one.
-        initial: how many first decisions come from a Sobol sequence. None: 10, or a quarter of ``budget``
-            where that is less. History that was told counts towards it.
+        initial: how many first decisions come from a Sobol sequence. None: 10, with ``auto`` 4 where no
+            decision is a choice, or a quarter of ``budget`` where that is less. History that was told counts
+            towards it.
         budget: how many decisions are planned, if known.
         settings: see ``windage.settings.Settings``.
     """
@@ -82,7 +83,7 @@ class Optimizer:
             )
         self._direction = direction
         self._seed = secrets.randbits(32) if seed is None else whole(seed, "seed", ConfigurationError)
-        self._initial = initial_decisions(initial, budget)
+        self._initial = initial_decisions(self._method, self._decisions.blocks, initial, budget)
         self._observations = Observations(columns=(*self._decisions.names, *self._contexts.names))
         self._look()
         self._pending: dict[int, dict[str, Value]] = {}

@@ -46,13 +46,18 @@ def stream(seed: int, purpose: str, index: int = 0) -> int:
     return int(np.random.SeedSequence([seed, _STREAMS[purpose], index]).generate_state(1)[0])
 
 
-def initial_decisions(initial: int | None, budget: int | None) -> int:
-    """How many first decisions come from the Sobol sequence: as asked for, or fitting the budget."""
+def initial_decisions(
+    method: Method, blocks: tuple[Block, ...], initial: int | None, budget: int | None = None
+) -> int:
+    """How many first decisions come from the Sobol sequence: as asked for, or what the method needs and the
+    budget has room for. What it needs among choices, of which none tells about another, is ``INITIAL``."""
     if initial is not None:
         return whole(initial, "initial", ConfigurationError)
+    own = None if any(block.categorical for block in blocks) else method.initial
+    needed = INITIAL if own is None else own
     if budget is None:
-        return INITIAL
-    return min(INITIAL, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))
+        return needed
+    return min(needed, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))
 
 
 def first_decision(

@@ -6,7 +6,7 @@ import hashlib
 import importlib.util
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +41,8 @@ class Suite:
     methods: tuple[str, ...]
     budget: int
     seeds: tuple[int, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    initial: int | None = None
+    """The first decisions of the methods without a number of their own; None: as windage has it."""
 
 
 SUITES: Mapping[str, Suite] = {
@@ -51,13 +52,13 @@ SUITES: Mapping[str, Suite] = {
         100,
         tuple(range(100, 105)),
     ),
-    # the protocol of the later works: wider laws, 5 initial decisions
+    # the protocol of the later works: wider laws, 5 initial decisions of the methods that they compare
     "later": Suite(
         LATER_PROBLEMS,
         PAPER_METHODS,
         200,
         tuple(range(100, 110)),
-        {"initial": 5},
+        initial=5,
     ),
     # does everything work?
     "smoke": Suite(
@@ -65,7 +66,7 @@ SUITES: Mapping[str, Suite] = {
         PAPER_METHODS,
         5,
         (100,),
-        {"initial": 3},
+        initial=3,
     ),
 }
 
@@ -77,6 +78,8 @@ class Configuration:
     budget: int
     settings: Mapping[str, Any]
     """Keywords of ``Optimizer``."""
+    initial: int | None = None
+    """The suite's."""
     noise: float = 0.0
     version: str = __version__
 
@@ -177,7 +180,7 @@ def plan(
     methods = [get_method(name).name for name in dict.fromkeys(method_names or base.methods)]
     for method in methods:
         file_name(method, "method")
-    keywords = {**base.settings, **(settings or {})}
+    keywords = dict(settings or {})
     wrong = next((name for name in keywords if name in FIXED), None)
     if wrong is not None:
         raise ConfigurationError(f"{wrong!r} cannot be set with --set: each run sets it by itself.")
@@ -188,7 +191,7 @@ def plan(
         raise ConfigurationError(f"the budget must be at least 1, not {steps}.")
     if sources.portfolio_data is not None:
         portfolio.read(sources.portfolio_data)
-    configuration = Configuration(steps, keywords, noise)
+    configuration = Configuration(steps, keywords, base.initial, noise)
     chosen = [problems.get(name, noise, sources.portfolio_data) for name in names]
     for problem in chosen:  # refuses a wrong setting before anything runs
         new_optimizer(problem, methods[0], 0, configuration)
@@ -205,13 +208,16 @@ def new_optimizer(problem: problems.Problem, method: str, seed: int, configurati
     """A fresh ``Optimizer`` for a run."""
     from windage.optimizer import Optimizer
 
+    keywords = dict(configuration.settings)
+    if get_method(method).initial is None:
+        keywords.setdefault("initial", configuration.initial)
     return Optimizer(
         problem.decisions,
         problem.contexts,
         method=method,
         seed=seed,
         budget=configuration.budget,
-        **configuration.settings,
+        **keywords,
     )
 
 

@@ -49,8 +49,8 @@ PUBLISHED: Mapping[str, Mapping[int, tuple[float, ...]]] = {
     },
 }
 """By decisions made, in the order of ``PUBLISHED_METHODS``."""
-INITIAL = int(SUITES["later"].settings["initial"])
-"""The protocol's first decisions, which may be a method's own."""
+INITIAL = SUITES["later"].initial or 0
+"""The protocol's first decisions, which a method may choose itself."""
 LAST = 10
 """The decisions over which the regret at the end is taken."""
 TRAP = 0.1

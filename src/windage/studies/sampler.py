@@ -58,7 +58,7 @@ class ContextSampler(BaseSampler):
             first trial is a random one.
         method: a row of ``windage methods``.
         seed: of everything random; None draws one.
-        initial: how many first decisions come from a Sobol sequence.
+        initial: how many first decisions come from a Sobol sequence. None: as many as ``Optimizer`` takes.
         lease: seconds after which a trial that was asked for and never told no longer counts as pending;
             None: never.
         settings: see ``windage.settings.Settings``.
@@ -169,9 +169,10 @@ class ContextSampler(BaseSampler):
     def optimizer(self, axes: Axes, direction: str, known: Known, number: int) -> Optimizer:
         """Windage's optimizer of what is known, about to choose the decision of trial ``number``."""
         from windage.optimizer import Optimizer
-        from windage.proposal import INITIAL
+        from windage.proposal import initial_decisions
         from windage.state import FORMAT, space_to_dict
 
+        method, blocks = get_method(self._method), DecisionSpace.of(axes.decisions).blocks
         pending = sorted(known.pending, key=lambda row: int(row["number"]))
         saved = {
             "format": FORMAT,
@@ -180,7 +181,7 @@ class ContextSampler(BaseSampler):
             "method": self._method,
             "direction": direction,
             "seed": self._seed,
-            "initial": INITIAL if self._initial is None else self._initial,
+            "initial": initial_decisions(method, blocks, self._initial),
             "settings": self._settings,
             "observations": known.observations,
             "pending": [row for row in pending if row["number"] < number],
