@@ -1,6 +1,7 @@
 """A look at a new place: what it is worth, and when it is taken."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,11 +9,11 @@ import torch
 from scipy import integrate
 
 from windage import Integer, Optimizer, Real, places
-from windage.combined import ExpectedGain
+from windage.combined import ExpectedBound, ExpectedGain
 from windage.density import Nodes, sobol
 from windage.maximize import score
 from windage.methods import MOST_SERVED
-from windage.places import ENOUGH, KNOWN, PAUSE, another_place, rested, worth
+from windage.places import ENOUGH, KNOWN, PAUSE, another_place, rested, weaker_half, worth
 from windage.space import DecisionSpace
 from windage.surrogate import ProductGP, Training, fit, kernels
 
@@ -58,6 +59,7 @@ def test_a_place_has_half_the_lengthscale():
 BLOCKS = DecisionSpace.of({"a": Real(0, 1), "b": Real(0, 1)}).blocks
 HILL = torch.tensor([0.25, 0.25], dtype=torch.double)
 SERVED = 320.0
+LAW = Nodes.equal(sobol(8, 1, 0))
 
 
 def settled(height, around=14, hill=HILL, after=()):
@@ -72,24 +74,24 @@ def settled(height, around=14, hill=HILL, after=()):
     c = torch.from_numpy(rng.uniform(size=(len(x), 1)))
     data = Training(x, c, (y - y.mean()) / y.std(), (0, 1), "matern", True, (0, 1)).in_logs(0.3)
     model = ProductGP(data, fit(data))
-    return ExpectedGain([model], Nodes.equal(sobol(8, 1, 0)), 0.5, MOST_SERVED)
+    return ExpectedGain([model], LAW, 0.5, MOST_SERVED)
 
 
 def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
-    found = another_place(settled(0.2), HILL, BLOCKS, SERVED, 5)
+    found = another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5)
     assert found is not None
     known = settled(0.2).posteriors[0].model.data.x
     assert float((known - found).norm(dim=1).min()) > 0.05
-    assert torch.equal(found, another_place(settled(0.2), HILL, BLOCKS, SERVED, 5))
-    assert another_place(settled(2.0), HILL, BLOCKS, SERVED, 5) is None
+    assert torch.equal(found, another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5))
+    assert another_place(settled(2.0), LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):
     known = settled(0.2)
-    assert another_place(known, HILL, BLOCKS, SERVED, 5) is not None
-    assert another_place(known, HILL + 0.5, BLOCKS, SERVED, 5) is None
+    assert another_place(known, LAW, HILL, BLOCKS, SERVED, 5) is not None
+    assert another_place(known, LAW, HILL + 0.5, BLOCKS, SERVED, 5) is None
     monkeypatch.setattr(places, "ENOUGH", 17)  # 34 of two decisions, and 32 are known
-    assert another_place(known, HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(known, LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_what_a_look_showed_is_followed_before_the_next():
@@ -97,8 +99,8 @@ def test_what_a_look_showed_is_followed_before_the_next():
     after = [place, *[[0.25, 0.25]] * 20]
     looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
     pause = PAUSE + looks
-    assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, SERVED, 5) is None
-    assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, SERVED, 5) is not None
+    assert another_place(settled(0.2, after=after[:pause]), LAW, HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(settled(0.2, after=after[: pause + 1]), LAW, HILL, BLOCKS, SERVED, 5) is not None
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():
@@ -116,19 +118,56 @@ def test_a_decision_is_a_look_until_its_place_was_seen_twice():
 
 def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_known():
     acquisition = settled(0.2)
-    found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
+    found = another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5)
     model = acquisition.posteriors[0].model
     candidates = sobol(places.CHOICE, 2, 5)
     unknown = [x for x in candidates if float(places._near(model, x[None], model.data.x).sum()) < 2]
-    values = [float(score(acquisition, x[None])) for x in unknown]
+    best = model.data.x[int(acquisition.posteriors[0].moments(model.data.x)[0].argmax())]
+    weak = ExpectedBound([model], weaker_half([model], LAW, best), 0.5)
+    values = [float(score(weak, x[None])) for x in unknown]
     assert 0 < len(unknown) < len(candidates)
     assert torch.equal(found, unknown[int(np.argmax(values))])
+
+
+def test_the_weaker_half_of_the_law_is_of_the_contexts_with_the_least_outcome():
+    known = settled(0.2).posteriors[0].model
+    law = Nodes(sobol(9, 1, 3), torch.tensor([1.0, 2, 4, 1, 2, 4, 1, 2, 4]).double() / 21)
+    half = weaker_half([known], law, HILL)
+    means = [known.botorch.posterior(torch.cat([HILL, c])[None]).mean.item() for c in law.points]
+    left, expected = 0.5, {}
+    for i in np.argsort(means):
+        share = min(left, float(law.weights[i]))
+        if share > 1e-12:
+            expected[float(law.points[i])] = share / 0.5
+        left -= share
+    assert dict(zip(half.points[:, 0].tolist(), half.weights.tolist(), strict=True)) == pytest.approx(
+        expected
+    )
+
+
+def test_the_look_goes_to_what_is_good_where_the_best_place_is_weak():
+    """The best place and one like it are good under low contexts, a third under high ones."""
+    hill = 0.2 + 0.01 * np.random.default_rng(0).normal(size=(18, 2))
+    around = [[0.2, 0.8], [0.3, 0.85], [0.8, 0.8], [0.85, 0.7], [0.8, 0.2], [0.5, 0.5]]
+    x = torch.from_numpy(np.concatenate([around, hill]))
+    c = torch.tensor([0.2, 0.8, 0.8, 0.2, 0.3, 0.7] + [0.2, 0.8] * 9).double()[:, None]
+    y = torch.tensor([1.5, 0.1, 0.6, 0.1, 0.1, 0.1] + [3.0, 0.1] * 9).double()
+    data = Training(x, c, (y - y.mean()) / y.std(), (0, 1), "matern", True, (0, 1)).in_logs(0.1)
+    model = ProductGP(data, replace(fit(data), x=(0.3, 0.3), c=(0.5,)))
+    best, law = x[-1], Nodes.equal(sobol(16, 1, 0))
+    assert float(weaker_half([model], law, best).points.min()) > 0.4
+    acquisition = ExpectedGain([model], law, 0.5, MOST_SERVED)
+    unknown = (x for x in sobol(places.CHOICE, 2, 5) if float(places._near(model, x[None], data.x).sum()) < 2)
+    whole = max(unknown, key=lambda x: float(score(acquisition, x[None])))
+    found = another_place(acquisition, law, best, BLOCKS, 1e9, 5)
+    assert float(found.min()) > 0.5
+    assert float(whole.min()) < 0.5  # under the whole law it would go beside what is like the best
 
 
 def test_where_every_place_is_known_it_stays(monkeypatch):
     monkeypatch.setattr(places, "KNOWN", 0.0)
     monkeypatch.setattr(places, "rested", lambda near, first: True)
-    assert another_place(settled(0.2), HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def skewed(x):
@@ -152,7 +191,7 @@ def test_a_study_in_logs_takes_the_new_place_and_so_does_the_restored_one(monkey
 
 def test_a_place_of_whole_numbers_is_a_valid_decision():
     whole = DecisionSpace.of({"a": Integer(0, 20), "b": Integer(1, 9)}).blocks
-    tried = [another_place(settled(0.2), HILL, whole, SERVED, seed) for seed in range(6)]
+    tried = [another_place(settled(0.2), LAW, HILL, whole, SERVED, seed) for seed in range(6)]
     found = torch.stack([place for place in tried if place is not None])  # an error where none was
     steps = found * torch.tensor([20.0, 8.0])
     assert torch.allclose(steps, steps.round())

@@ -202,7 +202,8 @@ def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Blo
 
     if s.dx == 1 or s.model.data.logs is None:
         return None
-    return another_place(acquisition, top, blocks, min(LOG_FORESIGHT * s.count, PLACE_SERVED), s.seed)
+    served = min(LOG_FORESIGHT * s.count, PLACE_SERVED)
+    return another_place(acquisition, _few_nodes(s), top, blocks, served, s.seed)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:

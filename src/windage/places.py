@@ -11,22 +11,25 @@ with v_i ∝ (1 - k(x_i, x⁺)) / Σ_j k(x_i, x_j), mean m and deviation s of F 
     E[(F - F⁺)⁺] = s·e^{-(F⁺ - m)/s - 1}
 
 for each of the decisions to come, and costs F⁺ - m once. Where the surrogates are wrong about how much is
-unknown, they are often right about where: the look goes to the place that they like best. And one look shows
-one context, which may be the wrong one to tell a peak by, so a place is known after two.
+unknown, they are often right about where: the look goes to a place that they like. A better place is most
+likely better where x⁺ has least to show, so they are asked under that half of the law, the contexts in which
+x⁺ is worth least: under the whole law they like what resembles x⁺. And one look shows one context, which may
+be the wrong one to tell a peak by, so a place is known after two.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
 
-from windage.combined import CombinedAcquisition
-from windage.density import sobol
+from windage.combined import ExpectedBound, MeanBound
+from windage.density import Nodes, sobol
 from windage.maximize import from_uniform, score
 from windage.space import Block
-from windage.surrogate import ProductGP, kernels
+from windage.surrogate import NodePosterior, ProductGP, kernels
 
 ENOUGH = 6
 """Observations a decision before places are looked at: until then the surrogates find the peaks."""
@@ -41,11 +44,16 @@ CHOICE = 256
 
 
 def another_place(
-    acquisition: CombinedAcquisition, proposed: Tensor, blocks: tuple[Block, ...], served: float, seed: int
+    acquisition: MeanBound,
+    nodes: Nodes,
+    proposed: Tensor,
+    blocks: tuple[Block, ...],
+    served: float,
+    seed: int,
 ) -> Tensor | None:
     """A decision in a place hardly known, or None where the proposed one (d) is better.
 
-    ``served``: how many decisions to come a better place would serve.
+    ``nodes``: the law of the context. ``served``: how many decisions to come a better place would serve.
     """
     model = acquisition.posteriors[0].model
     told = model.data.x
@@ -62,7 +70,22 @@ def another_place(
         return None
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
     unknown = candidates[_near(model, candidates, told).sum(1) < KNOWN]
-    return unknown[int(score(acquisition, unknown).argmax())] if len(unknown) else None
+    if not len(unknown):
+        return None
+    models = [posterior.model for posterior in acquisition.posteriors]
+    weak = weaker_half(models, nodes, told[int(means.argmax())])
+    return unknown[int(score(ExpectedBound(models, weak, acquisition.sqrt_beta), unknown).argmax())]
+
+
+def weaker_half(models: Sequence[ProductGP], nodes: Nodes, x: Tensor) -> Nodes:
+    """That half of a law under which a decision x (d) is worth least, by the surrogates' mean."""
+    with torch.no_grad():
+        means = torch.stack([NodePosterior(model, nodes.points)(x[None])[0][0] for model in models]).mean(0)
+    order = means.argsort(stable=True)
+    weights = nodes.weights[order]
+    taken = (0.5 - (weights.cumsum(0) - weights)).clamp_min(0).minimum(weights)
+    kept = taken > 0
+    return Nodes(nodes.points[order][kept], taken[kept] / taken.sum())
 
 
 def rested(near: Tensor, first: int) -> bool:
