@@ -31,6 +31,9 @@ ON_A_LINE = 2
 LOGS_BY, LOGS_UNTIL = "matern", 30
 """The kernel whose fit decides whether outcomes are seen in logs, if the method has it; and up to how many
 observations: later ones are mostly of the best decision's neighbourhood, which needs no logs."""
+LOGS_DOUBT = 2.0
+"""At the last of these, by how much the log posterior must speak against logs: without them a study that is
+on a lesser peak by then would stay there."""
 Key = tuple[bool, str]
 Fits = dict[Key, tuple[int, Hyperparameters]]
 
@@ -77,10 +80,11 @@ def _grain(evidence: Evidence, key: Key, fits: Fits) -> float:
 def _knee(evidence: Evidence, key: Key, grain: float, fits: Fits, done: MutableMapping[Key, Fitted]) -> float:
     """Of the logs in which outcomes are seen, 0 for none: by the first observations."""
     count, last, found = len(evidence), fits.get(key), done.get(key)
-    if last is not None and (last[0] == count or count > LOGS_UNTIL):
+    if last is not None and (last[0] == count or last[0] >= LOGS_UNTIL):
         return last[1].knee
     if found is None or found.count != count:
         data = replace(evidence.training(*key, member=True), grain=grain)
-        hyper = fit_in_logs(data, None if last is None else last[1])
+        doubt = LOGS_DOUBT if count >= LOGS_UNTIL else 0.0
+        hyper = fit_in_logs(data, None if last is None else last[1], doubt)
         found = done[key] = Fitted(count, hyper, ProductGP(data.in_logs(hyper.knee), hyper))
     return found.hyperparameters.knee

@@ -273,13 +273,16 @@ def fit(data: Training, last: Hyperparameters | None = None, cold: bool = True) 
     return max(found, key=lambda hyper: hyper.log_posterior)
 
 
-def fit_in_logs(data: Training, last: Hyperparameters | None = None) -> Hyperparameters:
-    """The best fit of all scales, outcomes as they are and in logs of each knee, by their log posterior."""
+def fit_in_logs(data: Training, last: Hyperparameters | None = None, doubt: float = 0.0) -> Hyperparameters:
+    """The best fit of all scales, outcomes as they are and in logs of each knee, by their log posterior.
+
+    ``doubt``: by how much logs may be less likely and are taken still.
+    """
     best, found = -math.inf, None
     for knee in (0.0, *KNEES):
         seen = data.in_logs(knee)
         hyper = fit(seen, last)
-        value = hyper.log_posterior + (seen.logs.log_slope(data.y) if seen.logs else 0.0)
+        value = hyper.log_posterior + (seen.logs.log_slope(data.y) + doubt if seen.logs else 0.0)
         if found is None or value > best:
             best, found = value, hyper
     assert found is not None
