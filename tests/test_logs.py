@@ -8,9 +8,10 @@ import pytest
 import torch
 
 import reference
-from windage import Optimizer, Real
+from windage import Optimizer, Real, surrogates
 from windage.density import sobol
 from windage.surrogate import LogScale, Training, expectation, fit, fit_in_logs
+from windage.surrogate.log_scale import KNEES
 
 
 def skewed(t, seed, noise=0.0):
@@ -67,6 +68,32 @@ def test_logs_are_chosen_where_outcomes_are_likelier_so_and_only_there():
     plain = reference.random_training(30, 2, 1, 0, "matern", 0.05)
     assert fit_in_logs(plain).knee == 0
     assert fit_in_logs(plain) == fit(plain)
+
+
+def test_in_doubt_logs_are_taken_and_beyond_it_not():
+    plain = reference.random_training(30, 2, 1, 0, "matern", 0.05)
+    fits = {knee: fit(plain.in_logs(knee)) for knee in (0.0, *KNEES)}
+    values = {
+        k: f.log_posterior + (plain.in_logs(k).logs.log_slope(plain.y) if k else 0) for k, f in fits.items()
+    }
+    behind = values[0.0] - max(values[knee] for knee in KNEES)
+    assert behind > 0
+    assert fit_in_logs(plain, doubt=behind - 0.1).knee == 0
+    taken = fit_in_logs(plain, doubt=behind + 0.1).knee
+    assert values[taken] == max(values[knee] for knee in KNEES)
+
+
+def test_the_doubt_counts_at_the_last_of_the_first_observations_and_what_it_says_stays(monkeypatch):
+    monkeypatch.setattr(surrogates, "LOGS_UNTIL", 9)
+    monkeypatch.setattr(surrogates, "LOGS_DOUBT", 1e6)
+    optimizer = play(study(raw_samples=32, restarts=2), 9, value=lambda x, c: x["a"] + x["b"] - c["w"])
+    assert knees(optimizer) == {0.0}
+    optimizer.ask()
+    (found,) = knees(optimizer)
+    assert found > 0
+    monkeypatch.setattr(surrogates, "LOGS_DOUBT", 0.0)
+    play(optimizer, 3, value=lambda x, c: x["a"] + x["b"] - c["w"])
+    assert knees(optimizer) == {found}
 
 
 def test_a_single_outcome_is_seen_as_it_is():
