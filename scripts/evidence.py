@@ -3,7 +3,7 @@
     windage bench run --suite later --seeds 0-9 --methods auto --jobs 2 --out results/development
     windage bench run --suite later --methods auto --jobs 2 --out results/auto
     windage bench run --suite later --methods sbo-kde,erbo,ledrbo --set initial=5 --out results/others
-    windage bench run --suite later --seeds 230-239 --methods auto --jobs 2 --out results/fresh
+    windage bench run --suite later --seeds 220-229 --methods auto --jobs 2 --out results/fresh
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
     python benchmarks/decision.py --out docs/evidence
