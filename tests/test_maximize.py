@@ -353,6 +353,42 @@ def test_small_discrete_spaces_are_enumerated():
     assert maximize(bowl, blocks, 100, 4, 0).value == pytest.approx(0.0)
 
 
+class Waves(Bowl):
+    """Many hills on a line, one of them the highest; counts the points at which it is asked for slopes."""
+
+    smooth = True
+
+    def __init__(self, highest, flat=False):
+        self.highest, self.flat, self.climbed = highest, flat, 0
+
+    def __call__(self, X):
+        x = X.squeeze(-2).squeeze(-1)
+        return 0 * x if self.flat else torch.cos(40 * np.pi * x) - 4 * (x - self.highest).square()
+
+    def value_and_slope(self, x):
+        self.climbed += len(x)
+        return super().value_and_slope(x)
+
+
+@pytest.mark.parametrize("highest", [0.0, 0.03, 0.5, 0.7321, 1.0])
+def test_on_a_line_only_peaks_are_climbed_and_none_is_missed(highest):
+    waves = Waves(highest)
+    found = maximize(waves, REALS[:1], 256, 50, 0)
+    everywhere = torch.linspace(0, 1, 200_001, dtype=torch.double)[:, None]
+    assert found.value >= max(float(score(waves, part).max()) for part in everywhere.split(50_000)) - 1e-9
+    assert waves.climbed < 25 * 15  # 21 hills, and a few steps on each
+
+
+def test_on_a_line_a_plain_and_known_decisions_do_no_harm():
+    known = torch.tensor([[0.25], [0.25], [1.0]], dtype=torch.double)
+    assert maximize(Waves(0.5, flat=True), REALS[:1], 64, 8, 0, known).value == 0
+    found = maximize(Waves(0.25), REALS[:1], 64, 8, 0, known)
+    assert abs(found.value - 1) < 1e-9
+    other = maximize(Waves(0.25), REALS[:1], 256, 8, 0, known, avoid=found.point[None])
+    assert abs(float(other.point - found.point)) > 1e-3
+    assert other.value > 0.9
+
+
 def test_points_to_avoid_are_avoided_where_there_is_another():
     bowl = Bowl([0.5, 0.5])
     first = maximize(bowl, REALS, 64, 4, 0)

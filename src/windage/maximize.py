@@ -93,7 +93,7 @@ def maximize(
         acquisition: b × 1 × d → b.
         blocks: where each decision lies in the unit box.
         raw_samples: how many Sobol points are scored first (all decisions, where they are fewer).
-        restarts: from how many of them to climb.
+        restarts: from how many of them to climb, at most.
         seed: of the Sobol points and of the choice among them.
         extra: further points worth scoring, n × d, such as decisions tried before.
         avoid: points that the result must differ from, where the space has another.
@@ -108,7 +108,8 @@ def maximize(
         raw = raw if extra is None else torch.cat([raw, extra])
         stand_in = acquisition.stand_in()
         ranks = torch.nan_to_num(score(stand_in, raw), nan=-torch.inf)
-        starts = raw[_promising(ranks, restarts, seed)]
+        line = raw.shape[1] == 1 and blocks[0].levels == 0
+        starts = raw[_peaks(raw[:, 0], ranks, restarts) if line else _promising(ranks, restarts, seed)]
         close = acquisition.stand_in_is_close and stand_in is not acquisition
         if close and not any(block.levels for block in blocks):
             starts, stood_in = _finalists(*_climb(stand_in, starts, blocks))
@@ -183,6 +184,14 @@ def _promising(values: Tensor, restarts: int, seed: int) -> Tensor:
     keys = score_ - (-uniform.log()).log()  # Gumbel: the largest keys are a weighted draw without repeats
     keys[best] = -torch.inf
     return torch.cat([best, keys.argsort(descending=True, stable=True)[: count - len(best)]])
+
+
+def _peaks(x: Tensor, values: Tensor, restarts: int) -> Tensor:
+    """On a line, the best of the points x (n) no neighbour is above: climbs from others end at these."""
+    order = x.argsort(stable=True)
+    heights = torch.nn.functional.pad(values[order], (1, 1), value=-torch.inf)
+    peaks = order[(heights[1:-1] >= heights[:-2]) & (heights[1:-1] >= heights[2:])]
+    return peaks[values[peaks].argsort(descending=True, stable=True)[:restarts]]
 
 
 def _finalists(points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
