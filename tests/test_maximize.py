@@ -295,6 +295,21 @@ def test_the_gain_draws_to_what_is_unknown_and_never_below_the_bound(knee):
     assert torch.isfinite(slope).all()
 
 
+@pytest.mark.parametrize("knee", [0.0, 0.3])
+def test_the_chance_to_be_above_a_bound_is_that_of_its_width(knee):
+    """F is above μ + √β σ with the probability Φ(-√β), in logs as well; several surrogates are averaged."""
+    models = [reference.fitted(25, 2, 1, seed=4, kernel=k, knee=knee) for k in ("rbf", "matern")]
+    nodes, x = Nodes.equal(sobol(12, 1, 7)), sobol(6, 2, 3)
+    for width in (-1.0, 0.0, 0.7, 3.0):
+        expected = float(torch.special.ndtr(torch.tensor(-width, dtype=torch.double)))
+        levels = [ExpectedBound([model], nodes, width).value_and_slope(x[:1])[0] for model in models]
+        for acquisition in (ExpectedBound(models, nodes, 0.4), ExpectedGain(models, nodes, 0.4, 20.0)):
+            assert float(acquisition.chance(x[:1], torch.cat(levels))) == pytest.approx(expected, rel=1e-6)
+    level = torch.tensor([0.3, 0.3], dtype=torch.double)
+    alone = [ExpectedBound([model], nodes, 0.4).chance(x, level[:1]) for model in models]
+    assert torch.allclose(ExpectedBound(models, nodes, 0.4).chance(x, level), torch.stack(alone).mean(0))
+
+
 @pytest.mark.parametrize("radius", [0.0, 0.35, 2.5])
 def test_the_worst_bound_equals_the_joint_covariance_under_the_worst_law(radius):
     models = [reference.fitted(25, 2, 1, seed=4, kernel=k) for k in ("rbf", "matern")]

@@ -108,6 +108,19 @@ class MeanBound(CombinedAcquisition):
         """K × B each → B."""
         return self.bounds(means, variances).mean(0)
 
+    def chance(self, x: Tensor, levels: Tensor) -> Tensor:
+        """P(F(x) > level), B × Dx → B, with a level for each surrogate (K), averaged over them."""
+        with torch.no_grad():
+            moments = [posterior.moments(x)[:2] for posterior in self.posteriors]
+        means = torch.stack([mean for mean, _ in moments])
+        spread = deviation(torch.stack([variance.view(len(x), -1)[:, 0] for _, variance in moments]))
+        ahead = means - levels[:, None]
+        if self.floor is not None:
+            above = means - self.floor
+            ahead = above * (above / (levels[:, None] - self.floor)).log()
+        found: Tensor = torch.special.ndtr(ahead / spread).mean(0)
+        return found
+
 
 class ExpectedBound(MeanBound):
     """μ_F(x) + √β σ_F(x), the bound on the expectation itself, averaged over surrogates: BQ-KDE.
