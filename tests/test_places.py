@@ -1,4 +1,4 @@
-"""A look at a new place: where it goes, and when it is taken."""
+"""A look at a new place: what it is worth, and when it is taken."""
 
 import math
 from dataclasses import replace
@@ -6,15 +6,44 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from scipy import integrate
 
 from windage import Integer, Optimizer, Real, places
 from windage.combined import ExpectedBound, ExpectedGain
 from windage.density import Nodes, sobol
 from windage.maximize import score
 from windage.methods import MOST_SERVED
-from windage.places import CHANCE, ENOUGH, KNOWN, PAUSE, another_place, rested, weaker_half
+from windage.places import CHANCE, ENOUGH, KNOWN, PAUSE, another_place, rested, weaker_half, worth
 from windage.space import DecisionSpace
 from windage.surrogate import ProductGP, Training, fit, kernels
+
+
+def test_a_new_place_gains_what_an_exponential_law_says():
+    means = torch.tensor([0.1, 0.4, 0.2, 1.6], dtype=torch.double)
+    near = torch.eye(4, dtype=torch.double)
+    mean, spread = float(means[:3].mean()), float(means[:3].std(correction=0))
+    low = mean - spread  # an exponential law with this mean and deviation begins here
+
+    def excess(f):
+        return (f - 1.6) * math.exp(-(f - low) / spread) / spread
+
+    gain, cost = worth(means, near)
+    assert gain == pytest.approx(integrate.quad(excess, 1.6, low + 60 * spread)[0], rel=1e-6)
+    assert cost == pytest.approx(1.6 - mean)
+
+
+def test_a_place_counts_once_however_often_it_was_seen():
+    means = torch.tensor([0.1, 0.4, 0.2, 1.6], dtype=torch.double)
+    often = torch.tensor([0, 1, 1, 1, 1, 1, 2, 3, 3, 3])
+    near = (often[:, None] == often).double()
+    assert worth(means[often], near) == pytest.approx(worth(means, torch.eye(4, dtype=torch.double)))
+
+
+@pytest.mark.parametrize("means", [[1.0], [1.0, 1.0, 1.0]])
+def test_where_nothing_is_known_of_other_places_a_look_gains_nothing(means):
+    means = torch.tensor(means, dtype=torch.double)
+    for near in (torch.ones(len(means), len(means)).double(), torch.eye(len(means)).double()):
+        assert worth(means, near)[0] == 0
 
 
 def test_a_place_has_half_the_lengthscale():
@@ -29,6 +58,7 @@ def test_a_place_has_half_the_lengthscale():
 
 BLOCKS = DecisionSpace.of({"a": Real(0, 1), "b": Real(0, 1)}).blocks
 HILL = torch.tensor([0.25, 0.25], dtype=torch.double)
+SERVED = 320.0
 LAW = Nodes.equal(sobol(8, 1, 0))
 
 
@@ -48,32 +78,32 @@ def settled(height, around=14, hill=HILL, after=()):
 
 
 def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
-    found = another_place(settled(0.2), LAW, HILL, BLOCKS, 5)
+    found = another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5)
     assert found is not None
     known = settled(0.2).posteriors[0].model.data.x
     assert float((known - found).norm(dim=1).min()) > 0.05
-    assert torch.equal(found, another_place(settled(0.2), LAW, HILL, BLOCKS, 5))
-    assert another_place(settled(5.0), LAW, HILL, BLOCKS, 5) is None
+    assert torch.equal(found, another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5))
+    assert another_place(settled(2.0), LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_a_place_without_a_chance_is_not_looked_at(monkeypatch):
     acquisition = settled(0.2)
-    found = another_place(acquisition, LAW, HILL, BLOCKS, 5)
+    found = another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5)
     means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
     chance = float(acquisition.chance(found[None], means.max()[None]))
     assert CHANCE <= chance < 0.5
     monkeypatch.setattr(places, "CHANCE", chance)
-    assert torch.equal(another_place(acquisition, LAW, HILL, BLOCKS, 5), found)
+    assert torch.equal(another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5), found)
     monkeypatch.setattr(places, "CHANCE", 1.01 * chance)
-    assert another_place(acquisition, LAW, HILL, BLOCKS, 5) is None
+    assert another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):
     known = settled(0.2)
-    assert another_place(known, LAW, HILL, BLOCKS, 5) is not None
-    assert another_place(known, LAW, HILL + 0.5, BLOCKS, 5) is None
+    assert another_place(known, LAW, HILL, BLOCKS, SERVED, 5) is not None
+    assert another_place(known, LAW, HILL + 0.5, BLOCKS, SERVED, 5) is None
     monkeypatch.setattr(places, "ENOUGH", 17)  # 34 of two decisions, and 32 are known
-    assert another_place(known, LAW, HILL, BLOCKS, 5) is None
+    assert another_place(known, LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_what_a_look_showed_is_followed_before_the_next():
@@ -81,8 +111,8 @@ def test_what_a_look_showed_is_followed_before_the_next():
     after = [place, *[[0.25, 0.25]] * 20]
     looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
     pause = PAUSE + looks
-    assert another_place(settled(0.2, after=after[:pause]), LAW, HILL, BLOCKS, 5) is None
-    assert another_place(settled(0.2, after=after[: pause + 1]), LAW, HILL, BLOCKS, 5) is not None
+    assert another_place(settled(0.2, after=after[:pause]), LAW, HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(settled(0.2, after=after[: pause + 1]), LAW, HILL, BLOCKS, SERVED, 5) is not None
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():
@@ -100,7 +130,7 @@ def test_a_decision_is_a_look_until_its_place_was_seen_twice():
 
 def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_known():
     acquisition = settled(0.2)
-    found = another_place(acquisition, LAW, HILL, BLOCKS, 5)
+    found = another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5)
     model = acquisition.posteriors[0].model
     candidates = sobol(places.CHOICE, 2, 5)
     unknown = [x for x in candidates if float(places._near(model, x[None], model.data.x).sum()) < 2]
@@ -141,7 +171,7 @@ def test_the_look_goes_to_what_is_good_where_the_best_place_is_weak():
     acquisition = ExpectedGain([model], law, 0.5, MOST_SERVED)
     unknown = (x for x in sobol(places.CHOICE, 2, 5) if float(places._near(model, x[None], data.x).sum()) < 2)
     whole = max(unknown, key=lambda x: float(score(acquisition, x[None])))
-    found = another_place(acquisition, law, best, BLOCKS, 5)
+    found = another_place(acquisition, law, best, BLOCKS, 1e9, 5)
     assert float(found.min()) > 0.5
     assert float(whole.min()) < 0.5  # under the whole law it would go beside what is like the best
 
@@ -149,7 +179,7 @@ def test_the_look_goes_to_what_is_good_where_the_best_place_is_weak():
 def test_where_every_place_is_known_it_stays(monkeypatch):
     monkeypatch.setattr(places, "KNOWN", 0.0)
     monkeypatch.setattr(places, "rested", lambda near, first: True)
-    assert another_place(settled(0.2), LAW, HILL, BLOCKS, 5) is None
+    assert another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5) is None
 
 
 def skewed(x):
@@ -173,7 +203,7 @@ def test_a_study_in_logs_takes_the_new_place_and_so_does_the_restored_one(monkey
 
 def test_a_place_of_whole_numbers_is_a_valid_decision():
     whole = DecisionSpace.of({"a": Integer(0, 20), "b": Integer(1, 9)}).blocks
-    tried = [another_place(settled(0.2), LAW, HILL, whole, seed) for seed in range(6)]
+    tried = [another_place(settled(0.2), LAW, HILL, whole, SERVED, seed) for seed in range(6)]
     found = torch.stack([place for place in tried if place is not None])  # an error where none was
     steps = found * torch.tensor([20.0, 8.0])
     assert torch.allclose(steps, steps.round())

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 AUTO, BEST = "auto", "kg-kde"
 FORESIGHT, LOG_FORESIGHT = 0.02, 10.0
 """Of KG-KDE: how many decisions to come a better one would serve, for each of those so far; and in logs."""
-MOST_SERVED = 100.0
-"""How many at most, in logs."""
+MOST_SERVED, PLACE_SERVED = 100.0, 600.0
+"""How many at most, in logs: by a look, and by a look at another place."""
 LEDRBO_AVERSION = 1.41
 """By how many standard deviations of its members' means LEDRBO goes below their mean."""
 
@@ -202,7 +202,8 @@ def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Blo
 
     if s.dx == 1 or s.model.data.logs is None:
         return None
-    return another_place(acquisition, _few_nodes(s), top, blocks, s.seed)
+    served = min(LOG_FORESIGHT * s.count, PLACE_SERVED)
+    return another_place(acquisition, _few_nodes(s), top, blocks, served, s.seed)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:

@@ -1,20 +1,28 @@
-"""A look at a place that is hardly known, where it may be better than the best one known.
+"""A look at a place that is hardly known, where the best one known is no better than another may be.
 
 Outcomes with a long upper tail are of a few peaks on a plain. Once the decisions have settled on one peak,
-every surrogate is too sure of the plain, and so that there is no better peak: places that they give a chance
-in some hundreds of being better are better more often than that. Where there is such a chance a look is taken
-now and then; where there is none, the surrogates are believed.
+every surrogate is sure of the plain, and so that there is no better peak. The places seen are asked instead:
+the expectation F at a new place is taken to be like F at them, with an exponential upper tail.
 
-Two decisions are of one place as far as k says, a Matérn-5/2 kernel of half the surrogate's lengthscales.
-Where the surrogates are wrong about how much is unknown, they are often right about where: the look goes to a
-place that they like. A better place is most likely better where the best decision x⁺ has least to show, so
-they are asked under that half of the law, the contexts in which x⁺ is worth least: under the whole law they
-like what resembles x⁺. And one look shows one context, which may be the wrong one to tell a peak by, so a
-place is known after two.
+Two decisions are of one place as far as k says, a Matérn-5/2 kernel of half the surrogate's lengthscales. The
+place of the best decision x⁺ does not count, and the others count once each, however often they were seen:
+with v_i ∝ (1 - k(x_i, x⁺)) / Σ_j k(x_i, x_j), mean m and deviation s of F under v, one more place gains
+
+    E[(F - F⁺)⁺] = s·e^{-(F⁺ - m)/s - 1}
+
+for each of the decisions to come, and costs F⁺ - m once. Where the surrogates are wrong about how much is
+unknown, they are often right about where: the look goes to a place that they like. A better place is most
+likely better where x⁺ has least to show, so they are asked under that half of the law, the contexts in which
+x⁺ is worth least: under the whole law they like what resembles x⁺. And one look shows one context, which may
+be the wrong one to tell a peak by, so a place is known after two.
+
+Sure as they are, on a lesser peak the surrogates leave such a place a chance in some hundreds of being better
+than x⁺, and on the best one hardly any: without a chance it is not looked at.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -45,11 +53,12 @@ def another_place(
     nodes: Nodes,
     proposed: Tensor,
     blocks: tuple[Block, ...],
+    served: float,
     seed: int,
 ) -> Tensor | None:
     """A decision in a place hardly known, or None where the proposed one (d) is better.
 
-    ``nodes``: the law of the context.
+    ``nodes``: the law of the context. ``served``: how many decisions to come a better place would serve.
     """
     model = acquisition.posteriors[0].model
     told = model.data.x
@@ -59,12 +68,15 @@ def another_place(
     near = _near(model, told, told)
     if _near(model, proposed[None], told).sum() < SETTLED or not rested(near, first):
         return None
+    with torch.no_grad():
+        means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors])
+    gain, cost = worth(means.mean(0), near)
+    if served * gain <= cost:
+        return None
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
     unknown = candidates[_near(model, candidates, told).sum(1) < KNOWN]
     if not len(unknown):
         return None
-    with torch.no_grad():
-        means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors])
     best = int(means.mean(0).argmax())
     models = [posterior.model for posterior in acquisition.posteriors]
     weak = weaker_half(models, nodes, told[best])
@@ -88,6 +100,20 @@ def rested(near: Tensor, first: int) -> bool:
     looks = near.tril(-1).sum(1) < KNOWN
     since = len(looks) - 1 - int(looks.nonzero().max())
     return since >= PAUSE + int(looks[first:].sum())
+
+
+def worth(means: Tensor, near: Tensor) -> tuple[float, float]:
+    """What a new place gains at each decision to come, and what it costs; from F at t decisions, and k."""
+    best = int(means.argmax())
+    weights = (1 - near[best]) / near.sum(1)
+    total = float(weights.sum())
+    if total <= 0:  # all of one place: nothing is known of others
+        return 0.0, 0.0
+    weights = weights / total
+    mean = float(weights @ means)
+    spread = math.sqrt(float(weights @ (means - mean).square()))
+    cost = float(means[best]) - mean
+    return (spread * math.exp(-cost / spread - 1) if spread > 0 else 0.0), cost
 
 
 def _near(model: ProductGP, a: Tensor, b: Tensor) -> Tensor:
