@@ -78,32 +78,32 @@ def settled(height, around=14, hill=HILL, after=()):
 
 
 def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
-    found = another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5)
+    found = another_place(settled(0.2), HILL, BLOCKS, SERVED, 5)
     assert found is not None
     known = settled(0.2).posteriors[0].model.data.x
     assert float((known - found).norm(dim=1).min()) > 0.05
-    assert torch.equal(found, another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5))
-    assert another_place(settled(2.0), LAW, HILL, BLOCKS, SERVED, 5) is None
+    assert torch.equal(found, another_place(settled(0.2), HILL, BLOCKS, SERVED, 5))
+    assert another_place(settled(2.0), HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_a_place_without_a_chance_is_not_looked_at(monkeypatch):
     acquisition = settled(0.2)
-    found = another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5)
+    found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
     means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
     chance = float(acquisition.chance(found[None], means.max()[None]))
     assert CHANCE <= chance < 0.5
     monkeypatch.setattr(places, "CHANCE", chance)
-    assert torch.equal(another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5), found)
+    assert torch.equal(another_place(acquisition, HILL, BLOCKS, SERVED, 5), found)
     monkeypatch.setattr(places, "CHANCE", 1.01 * chance)
-    assert another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(acquisition, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):
     known = settled(0.2)
-    assert another_place(known, LAW, HILL, BLOCKS, SERVED, 5) is not None
-    assert another_place(known, LAW, HILL + 0.5, BLOCKS, SERVED, 5) is None
+    assert another_place(known, HILL, BLOCKS, SERVED, 5) is not None
+    assert another_place(known, HILL + 0.5, BLOCKS, SERVED, 5) is None
     monkeypatch.setattr(places, "ENOUGH", 17)  # 34 of two decisions, and 32 are known
-    assert another_place(known, LAW, HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(known, HILL, BLOCKS, SERVED, 5) is None
 
 
 def test_what_a_look_showed_is_followed_before_the_next():
@@ -111,8 +111,8 @@ def test_what_a_look_showed_is_followed_before_the_next():
     after = [place, *[[0.25, 0.25]] * 20]
     looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
     pause = PAUSE + looks
-    assert another_place(settled(0.2, after=after[:pause]), LAW, HILL, BLOCKS, SERVED, 5) is None
-    assert another_place(settled(0.2, after=after[: pause + 1]), LAW, HILL, BLOCKS, SERVED, 5) is not None
+    assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, SERVED, 5) is not None
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():
@@ -130,7 +130,7 @@ def test_a_decision_is_a_look_until_its_place_was_seen_twice():
 
 def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_known():
     acquisition = settled(0.2)
-    found = another_place(acquisition, LAW, HILL, BLOCKS, SERVED, 5)
+    found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
     model = acquisition.posteriors[0].model
     candidates = sobol(places.CHOICE, 2, 5)
     unknown = [x for x in candidates if float(places._near(model, x[None], model.data.x).sum()) < 2]
@@ -171,7 +171,7 @@ def test_the_look_goes_to_what_is_good_where_the_best_place_is_weak():
     acquisition = ExpectedGain([model], law, 0.5, MOST_SERVED)
     unknown = (x for x in sobol(places.CHOICE, 2, 5) if float(places._near(model, x[None], data.x).sum()) < 2)
     whole = max(unknown, key=lambda x: float(score(acquisition, x[None])))
-    found = another_place(acquisition, law, best, BLOCKS, 1e9, 5)
+    found = another_place(acquisition, best, BLOCKS, 1e9, 5)
     assert float(found.min()) > 0.5
     assert float(whole.min()) < 0.5  # under the whole law it would go beside what is like the best
 
@@ -179,7 +179,7 @@ def test_the_look_goes_to_what_is_good_where_the_best_place_is_weak():
 def test_where_every_place_is_known_it_stays(monkeypatch):
     monkeypatch.setattr(places, "KNOWN", 0.0)
     monkeypatch.setattr(places, "rested", lambda near, first: True)
-    assert another_place(settled(0.2), LAW, HILL, BLOCKS, SERVED, 5) is None
+    assert another_place(settled(0.2), HILL, BLOCKS, SERVED, 5) is None
 
 
 def skewed(x):
@@ -203,7 +203,7 @@ def test_a_study_in_logs_takes_the_new_place_and_so_does_the_restored_one(monkey
 
 def test_a_place_of_whole_numbers_is_a_valid_decision():
     whole = DecisionSpace.of({"a": Integer(0, 20), "b": Integer(1, 9)}).blocks
-    tried = [another_place(settled(0.2), LAW, HILL, whole, SERVED, seed) for seed in range(6)]
+    tried = [another_place(settled(0.2), HILL, whole, SERVED, seed) for seed in range(6)]
     found = torch.stack([place for place in tried if place is not None])  # an error where none was
     steps = found * torch.tensor([20.0, 8.0])
     assert torch.allclose(steps, steps.round())

@@ -145,7 +145,7 @@ class ExpectedGain(MeanBound):
     def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float, served: float) -> None:
         posteriors = [look(model, nodes.points, nodes.weights) for model in models]
         super().__init__(posteriors, sqrt_beta)
-        self.served = served
+        self.nodes, self.served = nodes, served
         constants = [(p.best_mean, p.clarity, p.scale * p.model.hyperparameters.noise) for p in posteriors]
         self.best, self.clarity, self.noise = nodes.points.new_tensor(constants).T[:, :, None]
 

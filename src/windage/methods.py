@@ -203,7 +203,7 @@ def _other_places(s: Situation, acquisition: Any, top: Tensor, blocks: tuple[Blo
     if s.dx == 1 or s.model.data.logs is None:
         return None
     served = min(LOG_FORESIGHT * s.count, PLACE_SERVED)
-    return another_place(acquisition, _few_nodes(s), top, blocks, served, s.seed)
+    return another_place(acquisition, top, blocks, served, s.seed)
 
 
 def _rbq_kde(s: Situation) -> Acquisition:

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from windage.combined import ExpectedBound, MeanBound
+from windage.combined import ExpectedBound, ExpectedGain
 from windage.density import Nodes, sobol
 from windage.maximize import from_uniform, score
 from windage.space import Block
@@ -49,16 +49,11 @@ CHANCE = 0.002
 
 
 def another_place(
-    acquisition: MeanBound,
-    nodes: Nodes,
-    proposed: Tensor,
-    blocks: tuple[Block, ...],
-    served: float,
-    seed: int,
+    acquisition: ExpectedGain, proposed: Tensor, blocks: tuple[Block, ...], served: float, seed: int
 ) -> Tensor | None:
     """A decision in a place hardly known, or None where the proposed one (d) is better.
 
-    ``nodes``: the law of the context. ``served``: how many decisions to come a better place would serve.
+    ``served``: how many decisions to come a better place would serve.
     """
     model = acquisition.posteriors[0].model
     told = model.data.x
@@ -79,7 +74,7 @@ def another_place(
         return None
     best = int(means.mean(0).argmax())
     models = [posterior.model for posterior in acquisition.posteriors]
-    weak = weaker_half(models, nodes, told[best])
+    weak = weaker_half(models, acquisition.nodes, told[best])
     place = unknown[int(score(ExpectedBound(models, weak, acquisition.sqrt_beta), unknown).argmax())]
     return place if float(acquisition.chance(place[None], means[:, best])) >= CHANCE else None
 
