@@ -13,7 +13,17 @@ from windage.combined import ExpectedBound, ExpectedGain
 from windage.density import Nodes, sobol
 from windage.maximize import score
 from windage.methods import MOST_SERVED
-from windage.places import CHANCE, ENOUGH, KNOWN, PAUSE, another_place, rested, weaker_half, worth
+from windage.places import (
+    CHANCE,
+    ENOUGH,
+    KNOWN,
+    PAUSE,
+    another_place,
+    found_by_a_look,
+    rested,
+    weaker_half,
+    worth,
+)
 from windage.space import DecisionSpace
 from windage.surrogate import ProductGP, Training, fit, kernels
 
@@ -86,7 +96,7 @@ def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
     assert another_place(settled(2.0), HILL, BLOCKS, SERVED, 5) is None
 
 
-def test_a_place_without_a_chance_is_not_looked_at(monkeypatch):
+def test_once_a_look_found_the_best_a_place_without_a_chance_is_not_looked_at(monkeypatch):
     acquisition = settled(0.2)
     found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
     means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
@@ -95,7 +105,17 @@ def test_a_place_without_a_chance_is_not_looked_at(monkeypatch):
     monkeypatch.setattr(places, "CHANCE", chance)
     assert torch.equal(another_place(acquisition, HILL, BLOCKS, SERVED, 5), found)
     monkeypatch.setattr(places, "CHANCE", 1.01 * chance)
-    assert another_place(acquisition, HILL, BLOCKS, SERVED, 5) is None
+    for by_a_look in (False, True):
+        monkeypatch.setattr(places, "found_by_a_look", lambda near_best, first, yes=by_a_look: yes)
+        again = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
+        assert again is None if by_a_look else torch.equal(again, found)
+
+
+def test_a_look_found_the_best_if_its_peak_was_not_met_before_the_first_look():
+    near = torch.tensor([0.0, 0.05, 0.3, 0.0, 1.0, 0.9], dtype=torch.double)
+    assert [found_by_a_look(near, first) for first in (1, 2, 3, 4)] == [True, True, False, False]
+    assert found_by_a_look(torch.tensor([0.0, 0.0, 1.0]), 2)
+    assert not found_by_a_look(torch.tensor([1.0]), 2)
 
 
 def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):

@@ -16,8 +16,9 @@ likely better where x⁺ has least to show, so they are asked under that half of
 x⁺ is worth least: under the whole law they like what resembles x⁺. And one look shows one context, which may
 be the wrong one to tell a peak by, so a place is known after two.
 
-Sure as they are, on a lesser peak the surrogates leave such a place a chance in some hundreds of being better
-than x⁺, and on the best one hardly any: without a chance it is not looked at.
+Sure as they are, on a lesser peak the surrogates mostly leave such a place a chance in some hundreds of being
+better than x⁺, and on the best one hardly any. Once a look has led to a better peak, a place without a chance
+is not looked at: the lesser peak's own places would make the law above expect too much.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ WIDEST = 0.5
 CHOICE = 256
 """Of so many Sobol points the most promising is taken."""
 CHANCE = 0.002
-"""Of being better than the best known, by the surrogates: with less it is not looked at."""
+"""Of being better than the best known, by the surrogates: with less, and a look having found the best known,
+it is not looked at."""
+SAME_PEAK = 0.1
+"""The least k between decisions of one peak, which is wider than a place."""
 
 
 def another_place(
@@ -76,7 +80,9 @@ def another_place(
     models = [posterior.model for posterior in acquisition.posteriors]
     weak = weaker_half(models, acquisition.nodes, told[best])
     place = unknown[int(score(ExpectedBound(models, weak, acquisition.sqrt_beta), unknown).argmax())]
-    return place if float(acquisition.chance(place[None], means[:, best])) >= CHANCE else None
+    if found_by_a_look(near[best], first) and acquisition.chance(place[None], means[:, best]) < CHANCE:
+        return None
+    return place
 
 
 def weaker_half(models: Sequence[ProductGP], nodes: Nodes, x: Tensor) -> Nodes:
@@ -95,6 +101,11 @@ def rested(near: Tensor, first: int) -> bool:
     looks = near.tril(-1).sum(1) < KNOWN
     since = len(looks) - 1 - int(looks.nonzero().max())
     return since >= PAUSE + int(looks[first:].sum())
+
+
+def found_by_a_look(near_best: Tensor, first: int) -> bool:
+    """Whether no decision before the first look is of the best one's peak, by k between it and all told."""
+    return int((near_best > SAME_PEAK).int().argmax()) >= first
 
 
 def worth(means: Tensor, near: Tensor) -> tuple[float, float]:
