@@ -2,12 +2,13 @@
 
     windage bench run --suite later --seeds 0-9 --methods auto --jobs 2 --out results/development
     windage bench run --suite later --methods auto --jobs 2 --out results/auto
-    windage bench run --suite later --methods sbo-kde,erbo,ledrbo --set initial=5 --out results/others
+    windage bench run --suite later --methods sbo-kde,erbo,ledrbo --set initial=5 --jobs 2 \
+        --out results/others
     windage bench run --suite later --seeds 220-229 --methods auto --jobs 2 --out results/fresh
     windage bench run --suite paper --methods auto,sbo-kde --jobs 2 --out results/paper-auto
     windage bench law-regret --out docs/evidence
-    python benchmarks/decision.py --out docs/evidence
-    python benchmarks/first_decisions.py --out docs/evidence
+    python benchmarks/decision.py --repeats 15 --out docs/evidence
+    python benchmarks/first_decisions.py --initial 3 4 5 10 --seeds 16 --out docs/evidence
     python scripts/evidence.py --development results/development --reported results/auto results/others \
         --fresh results/fresh --paper results/paper-auto
 

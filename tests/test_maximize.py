@@ -391,7 +391,7 @@ def test_on_a_line_only_peaks_are_climbed_and_none_is_missed(highest):
     found = maximize(waves, REALS[:1], 256, 50, 0)
     everywhere = torch.linspace(0, 1, 200_001, dtype=torch.double)[:, None]
     assert found.value >= max(float(score(waves, part).max()) for part in everywhere.split(50_000)) - 1e-9
-    assert waves.climbed < 25 * 15  # 21 hills, and a few steps on each
+    assert waves.climbed < 21 * 9  # the hills, and a few steps on each; from fifty points it is more
 
 
 def test_on_a_line_a_plain_and_known_decisions_do_no_harm():

@@ -69,14 +69,15 @@ def another_place(
         return None
     with torch.no_grad():
         means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors])
-    gain, cost = worth(means.mean(0), near)
+    average = means.mean(0)
+    gain, cost = worth(average, near)
     if served * gain <= cost:
         return None
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
     unknown = candidates[_near(model, candidates, told).sum(1) < KNOWN]
     if not len(unknown):
         return None
-    best = int(means.mean(0).argmax())
+    best = int(average.argmax())
     models = [posterior.model for posterior in acquisition.posteriors]
     weak = weaker_half(models, acquisition.nodes, told[best])
     place = unknown[int(score(ExpectedBound(models, weak, acquisition.sqrt_beta), unknown).argmax())]
