@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from botorch.optim import optimize_acqf
+from scipy import integrate
 
 import reference
 from windage.acquisition import Expectation, Minimax, Mmd, TotalVariation, WorstCase
@@ -308,6 +309,31 @@ def test_the_chance_to_be_above_a_bound_is_that_of_its_width(knee):
     level = torch.tensor([0.3, 0.3], dtype=torch.double)
     alone = [ExpectedBound([model], nodes, 0.4).chance(x, level[:1]) for model in models]
     assert torch.allclose(ExpectedBound(models, nodes, 0.4).chance(x, level), torch.stack(alone).mean(0))
+
+
+@pytest.mark.parametrize("knee", [0.0, 0.3])
+def test_what_is_worth_knowing_is_the_chance_summed_over_all_that_is_better(knee):
+    """E[(F - level)⁺] = ∫ P(F > u) du from the level on; several surrogates are averaged."""
+    models = [reference.fitted(25, 2, 1, seed=4, kernel=k, knee=knee) for k in ("rbf", "matern")]
+    nodes, x, served = Nodes.equal(sobol(12, 1, 7)), sobol(3, 2, 3), 7.0
+    for row in x[:, None]:
+        worths = []
+        for model in models:
+            one = ExpectedGain([model], nodes, 0.4, served)
+            median = ExpectedBound([model], nodes, 0.0).value_and_slope(row)[0]
+            level = ExpectedBound([model], nodes, 0.8).value_and_slope(row)[0]
+            gain = integrate.quad(
+                lambda u, one=one, row=row: float(one.chance(row, torch.tensor([u]).double())),
+                float(level),
+                float(level + 40 * (level - median)),
+                limit=200,
+            )[0]
+            expected = served * gain - float(level - median)
+            worths.append(float(one.worth_knowing(row, level)))
+            assert worths[-1] == pytest.approx(expected, rel=1e-5, abs=1e-8)
+        levels = [ExpectedBound([model], nodes, 0.8).value_and_slope(row)[0] for model in models]
+        both = ExpectedGain(models, nodes, 0.4, served).worth_knowing(row, torch.cat(levels))
+        assert float(both) == pytest.approx(sum(worths) / 2)
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.35, 2.5])

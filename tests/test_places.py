@@ -18,9 +18,10 @@ from windage.places import (
     ENOUGH,
     KNOWN,
     PAUSE,
+    REST,
     another_place,
-    found_by_a_look,
-    rested,
+    moved_on,
+    since_the_last,
     weaker_half,
     worth,
 )
@@ -96,26 +97,47 @@ def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
     assert another_place(settled(2.0), HILL, BLOCKS, SERVED, 5) is None
 
 
-def test_once_a_look_found_the_best_a_place_without_a_chance_is_not_looked_at(monkeypatch):
+def chance_of(acquisition, place):
+    means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
+    return float(acquisition.chance(place[None], means.max()[None]))
+
+
+def test_once_the_best_is_of_another_peak_a_place_without_a_chance_is_not_looked_at(monkeypatch):
     acquisition = settled(0.2)
     found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
-    means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
-    chance = float(acquisition.chance(found[None], means.max()[None]))
+    chance = chance_of(acquisition, found)
     assert CHANCE <= chance < 0.5
-    monkeypatch.setattr(places, "CHANCE", chance)
-    assert torch.equal(another_place(acquisition, HILL, BLOCKS, SERVED, 5), found)
-    monkeypatch.setattr(places, "CHANCE", 1.01 * chance)
-    for by_a_look in (False, True):
-        monkeypatch.setattr(places, "found_by_a_look", lambda near_best, first, yes=by_a_look: yes)
+    monkeypatch.setattr(places, "moved_on", lambda means, near, first: True)
+    for least, looked in ((chance, True), (1.01 * chance, False)):
+        monkeypatch.setattr(places, "CHANCE", least)
         again = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
-        assert again is None if by_a_look else torch.equal(again, found)
+        assert torch.equal(again, found) if looked else again is None
+    monkeypatch.setattr(places, "moved_on", lambda means, near, first: False)
+    assert torch.equal(another_place(acquisition, HILL, BLOCKS, SERVED, 5), found)
 
 
-def test_a_look_found_the_best_if_its_peak_was_not_met_before_the_first_look():
-    near = torch.tensor([0.0, 0.05, 0.3, 0.0, 1.0, 0.9], dtype=torch.double)
-    assert [found_by_a_look(near, first) for first in (1, 2, 3, 4)] == [True, True, False, False]
-    assert found_by_a_look(torch.tensor([0.0, 0.0, 1.0]), 2)
-    assert not found_by_a_look(torch.tensor([1.0]), 2)
+def test_the_best_has_moved_on_if_it_is_of_another_peak_than_the_best_before_the_first_look():
+    means = torch.tensor([0.5, 1.0, 0.2, 3.0, 2.0], dtype=torch.double)
+    near = torch.eye(5, dtype=torch.double)
+    near[3, 1] = near[1, 3] = 0.2
+    near[3, 4] = near[4, 3] = 0.05
+    assert [moved_on(means, near, first) for first in (1, 2, 3, 4, 5)] == [True, False, False, False, False]
+    assert moved_on(torch.tensor([0.5, 1, 0.2, 1.5, 2]).double(), near, 2)
+    assert moved_on(torch.tensor([0.5, 0.1, 0.2, 1.5, 2]).double(), near, 4)
+
+
+def test_where_the_law_expects_nothing_the_surrogates_may(monkeypatch):
+    acquisition = settled(0.2)
+    looked = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
+    model = acquisition.posteriors[0].model
+    level = acquisition.posteriors[0].moments(model.data.x)[0].max()[None]
+    worth_one = float(ExpectedGain([model], LAW, 0.5, 1.0).worth_knowing(looked[None], level))
+    worth_none = float(ExpectedGain([model], LAW, 0.5, 0.0).worth_knowing(looked[None], level))
+    assert worth_none < 0 < worth_one - worth_none
+    pays = -worth_none / (worth_one - worth_none)  # for so many decisions to come
+    for served, expected in ((1.01 * pays, True), (0.99 * pays, False)):
+        found = another_place(ExpectedGain([model], LAW, 0.5, served), HILL, BLOCKS, 0.0, 5)
+        assert torch.equal(found, looked) if expected else found is None
 
 
 def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatch):
@@ -126,13 +148,14 @@ def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatc
     assert another_place(known, HILL, BLOCKS, SERVED, 5) is None
 
 
-def test_what_a_look_showed_is_followed_before_the_next():
+def test_what_a_look_showed_is_followed_before_the_next(monkeypatch):
     place = [0.8, 0.6]
     after = [place, *[[0.25, 0.25]] * 20]
     looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
-    pause = PAUSE + looks
-    assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, SERVED, 5) is None
-    assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, SERVED, 5) is not None
+    for least, pause in ((0.0, REST), (1.0, PAUSE + looks)):  # with a chance, and without
+        monkeypatch.setattr(places, "CHANCE", least)
+        assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, SERVED, 5) is None
+        assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, SERVED, 5) is not None
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():
@@ -144,8 +167,7 @@ def test_a_decision_is_a_look_until_its_place_was_seen_twice():
         seen = [int((of[:i] == of[i]).sum()) for i in range(count)]
         looks = [i for i in range(count) if seen[i] < 2]
         for first in (0, 3):
-            waited = count - 1 - looks[-1]
-            assert rested(told, first) == (waited >= PAUSE + sum(i >= first for i in looks))
+            assert since_the_last(told, first) == (count - 1 - looks[-1], sum(i >= first for i in looks))
 
 
 def test_the_look_goes_where_the_surrogates_like_it_best_among_places_hardly_known():
@@ -198,7 +220,7 @@ def test_the_look_goes_to_what_is_good_where_the_best_place_is_weak():
 
 def test_where_every_place_is_known_it_stays(monkeypatch):
     monkeypatch.setattr(places, "KNOWN", 0.0)
-    monkeypatch.setattr(places, "rested", lambda near, first: True)
+    monkeypatch.setattr(places, "since_the_last", lambda near, first: (99, 0))
     assert another_place(settled(0.2), HILL, BLOCKS, SERVED, 5) is None
 
 

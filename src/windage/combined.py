@@ -110,16 +110,20 @@ class MeanBound(CombinedAcquisition):
 
     def chance(self, x: Tensor, levels: Tensor) -> Tensor:
         """P(F(x) > level), B × Dx → B, with a level for each surrogate (K), averaged over them."""
-        with torch.no_grad():
-            moments = [posterior.moments(x)[:2] for posterior in self.posteriors]
-        means = torch.stack([mean for mean, _ in moments])
-        spread = deviation(torch.stack([variance.view(len(x), -1)[:, 0] for _, variance in moments]))
+        means, spread = self._laws(x)
         ahead = means - levels[:, None]
         if self.floor is not None:
             above = means - self.floor
             ahead = above * (above / (levels[:, None] - self.floor)).log()
         found: Tensor = torch.special.ndtr(ahead / spread).mean(0)
         return found
+
+    def _laws(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """The mean (in logs the median) and the deviation of F(x), B × Dx → K × B each."""
+        with torch.no_grad():
+            moments = [posterior.moments(x)[:2] for posterior in self.posteriors]
+        means = torch.stack([mean for mean, _ in moments])
+        return means, deviation(torch.stack([variance.view(len(x), -1)[:, 0] for _, variance in moments]))
 
 
 class ExpectedBound(MeanBound):
@@ -159,6 +163,20 @@ class ExpectedGain(MeanBound):
             moved = self._moved(variance / above.square(), covariance / (above * best))
             gain = _log_normal_gain(above, best, moved)
         return (self.bounds(means, variance) + self.served * gain).mean(0)
+
+    def worth_knowing(self, x: Tensor, levels: Tensor) -> Tensor:
+        """N·E[(F(x) - level)⁺] less the cost level - F(x) of one decision, as ``chance``, B × Dx → B.
+
+        What all would gain that can be known of x, where the acquisition counts what one look shows.
+        """
+        means, spread = self._laws(x)
+        best = levels[:, None]
+        if self.floor is None:
+            gain = _expected_gain(means - best, spread)
+        else:
+            above = means - self.floor
+            gain = _log_normal_gain(above, best - self.floor, spread / above)
+        return (self.served * gain - (best - means)).mean(0)
 
     def _moved(self, variance: Tensor, covariance: Tensor) -> Tensor:
         """How far a look moves F(x) from F(x⁺): the deviation, of their logs where F is in logs."""

@@ -17,8 +17,11 @@ x⁺ is worth least: under the whole law they like what resembles x⁺. And one 
 be the wrong one to tell a peak by, so a place is known after two.
 
 Sure as they are, on a lesser peak the surrogates mostly leave such a place a chance in some hundreds of being
-better than x⁺, and on the best one hardly any. Once a look has led to a better peak, a place without a chance
-is not looked at: the lesser peak's own places would make the law above expect too much.
+better than x⁺, and on the best one hardly any. With a chance, looks follow each other closely: what they cost
+is little beside what every decision on a lesser peak does. Without one they become rare, and once the best
+decision is of another peak than it was before the first look they end: the lesser peak's own places would
+make the law above expect too much. And where the surrogates themselves expect more of a place than its cost,
+if all were known of it, the law is not asked.
 """
 
 from __future__ import annotations
@@ -39,15 +42,15 @@ ENOUGH = 6
 """Observations a decision before places are looked at: until then the surrogates find the peaks."""
 SETTLED, KNOWN = 10.0, 2.0
 """Observations in the place of the proposed decision, fewer are still a search; in a place that is known."""
-PAUSE = 4
-"""Decisions after a look, and one more for each look so far: what was seen is to be followed first."""
+REST, PAUSE = 2, 4
+"""Decisions after a look, for what was seen is to be followed first: before one with a chance, and, with one
+more for each look so far, before one without."""
 WIDEST = 0.5
 """The largest lengthscale of a place, in units of the box."""
 CHOICE = 256
 """Of so many Sobol points the most promising is taken."""
 CHANCE = 0.002
-"""Of being better than the best known, by the surrogates: with less, and a look having found the best known,
-it is not looked at."""
+"""Of being better than the best known, by the surrogates: less is none."""
 SAME_PEAK = 0.1
 """The least k between decisions of one peak, which is wider than a place."""
 
@@ -65,25 +68,35 @@ def another_place(
     if len(told) < first:
         return None
     near = _near(model, told, told)
-    if _near(model, proposed[None], told).sum() < SETTLED or not rested(near, first):
+    waited, looks = since_the_last(near, first)
+    if waited < REST or _near(model, proposed[None], told).sum() < SETTLED:
         return None
     with torch.no_grad():
         means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors])
     average = means.mean(0)
+    best = int(average.argmax())
+    place = most_promising(acquisition, told[best], blocks, seed)
+    if place is None:
+        return None
     gain, cost = worth(average, near)
     if served * gain <= cost:
-        return None
+        return place if acquisition.worth_knowing(place[None], means[:, best]) > 0 else None
+    if acquisition.chance(place[None], means[:, best]) >= CHANCE:
+        return place
+    return None if waited < PAUSE + looks or moved_on(average, near, first) else place
+
+
+def most_promising(
+    acquisition: ExpectedGain, best: Tensor, blocks: tuple[Block, ...], seed: int
+) -> Tensor | None:
+    """Of the places hardly known the one with the largest bound where the best decision (d) is weak."""
+    models = [posterior.model for posterior in acquisition.posteriors]
     candidates = from_uniform(sobol(CHOICE, len(blocks), seed), blocks)
-    unknown = candidates[_near(model, candidates, told).sum(1) < KNOWN]
+    unknown = candidates[_near(models[0], candidates, models[0].data.x).sum(1) < KNOWN]
     if not len(unknown):
         return None
-    best = int(average.argmax())
-    models = [posterior.model for posterior in acquisition.posteriors]
-    weak = weaker_half(models, acquisition.nodes, told[best])
-    place = unknown[int(score(ExpectedBound(models, weak, acquisition.sqrt_beta), unknown).argmax())]
-    if found_by_a_look(near[best], first) and acquisition.chance(place[None], means[:, best]) < CHANCE:
-        return None
-    return place
+    weak = weaker_half(models, acquisition.nodes, best)
+    return unknown[int(score(ExpectedBound(models, weak, acquisition.sqrt_beta), unknown).argmax())]
 
 
 def weaker_half(models: Sequence[ProductGP], nodes: Nodes, x: Tensor) -> Nodes:
@@ -97,16 +110,18 @@ def weaker_half(models: Sequence[ProductGP], nodes: Nodes, x: Tensor) -> Nodes:
     return Nodes(nodes.points[order][kept], taken[kept] / taken.sum())
 
 
-def rested(near: Tensor, first: int) -> bool:
-    """Whether enough decisions were taken since the last look, by k between decisions in their order."""
+def since_the_last(near: Tensor, first: int) -> tuple[int, int]:
+    """How many decisions were taken since the last look, and how many looks since the first might be.
+
+    From k between decisions in their order; a look is a decision in a place not known by then.
+    """
     looks = near.tril(-1).sum(1) < KNOWN
-    since = len(looks) - 1 - int(looks.nonzero().max())
-    return since >= PAUSE + int(looks[first:].sum())
+    return len(looks) - 1 - int(looks.nonzero().max()), int(looks[first:].sum())
 
 
-def found_by_a_look(near_best: Tensor, first: int) -> bool:
-    """Whether no decision before the first look is of the best one's peak, by k between it and all told."""
-    return int((near_best > SAME_PEAK).int().argmax()) >= first
+def moved_on(means: Tensor, near: Tensor, first: int) -> bool:
+    """Whether the best decision is of another peak than the best of those before the first look."""
+    return float(near[means.argmax(), means[:first].argmax()]) < SAME_PEAK
 
 
 def worth(means: Tensor, near: Tensor) -> tuple[float, float]:
