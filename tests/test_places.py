@@ -88,7 +88,9 @@ def settled(height, around=14, hill=HILL, after=()):
     return ExpectedGain([model], LAW, 0.5, MOST_SERVED)
 
 
-def test_it_leaves_a_low_hill_for_a_place_not_seen_and_stays_on_a_high_one():
+def test_by_the_law_of_places_it_leaves_a_low_hill_for_one_not_seen_and_stays_on_a_high_one(monkeypatch):
+    monkeypatch.setattr(places, "CHANCE", 1.0)
+    monkeypatch.setattr(ExpectedGain, "worth_knowing", lambda *given: torch.tensor(-1.0))
     found = another_place(settled(0.2), HILL, BLOCKS, SERVED, 5)
     assert found is not None
     known = settled(0.2).posteriors[0].model.data.x
@@ -107,6 +109,7 @@ def test_once_the_best_is_of_another_peak_a_place_without_a_chance_is_not_looked
     found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
     chance = chance_of(acquisition, found)
     assert CHANCE <= chance < 0.5
+    monkeypatch.setattr(ExpectedGain, "worth_knowing", lambda *given: torch.tensor(-1.0))
     monkeypatch.setattr(places, "moved_on", lambda means, near, first: True)
     for least, looked in ((chance, True), (1.01 * chance, False)):
         monkeypatch.setattr(places, "CHANCE", least)
@@ -134,8 +137,9 @@ def test_where_the_law_expects_nothing_the_surrogates_may(monkeypatch):
     worth_one = float(ExpectedGain([model], LAW, 0.5, 1.0).worth_knowing(looked[None], level))
     worth_none = float(ExpectedGain([model], LAW, 0.5, 0.0).worth_knowing(looked[None], level))
     assert worth_none < 0 < worth_one - worth_none
-    pays = -worth_none / (worth_one - worth_none)  # for so many decisions to come
-    for served, expected in ((1.01 * pays, True), (0.99 * pays, False)):
+    enough = -worth_none / (worth_one - worth_none)  # for so many decisions to come
+    monkeypatch.setattr(places, "CHANCE", 1.0)
+    for served, expected in ((1.01 * enough, True), (0.99 * enough, False)):
         found = another_place(ExpectedGain([model], LAW, 0.5, served), HILL, BLOCKS, 0.0, 5)
         assert torch.equal(found, looked) if expected else found is None
 
@@ -148,14 +152,24 @@ def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatc
     assert another_place(known, HILL, BLOCKS, SERVED, 5) is None
 
 
-def test_what_a_look_showed_is_followed_before_the_next(monkeypatch):
-    place = [0.8, 0.6]
-    after = [place, *[[0.25, 0.25]] * 20]
+@pytest.mark.parametrize("moved", [False, True])
+@pytest.mark.parametrize("likely", [False, True])
+@pytest.mark.parametrize("pays", [False, True])
+def test_what_a_look_showed_is_followed_before_the_next(pays, likely, moved, monkeypatch):
+    """With a gain and a chance for two decisions, with one of them for more; with a chance alone wherever."""
+    monkeypatch.setattr(places, "CHANCE", 0.0 if likely else 1.0)
+    monkeypatch.setattr(places, "moved_on", lambda means, near, first: moved)
+    monkeypatch.setattr(ExpectedGain, "worth_knowing", lambda *given: torch.tensor(-1.0))
+    after = [[0.8, 0.6], *[[0.25, 0.25]] * 20]
     looks = 14 + 2 + 1 - 2 * ENOUGH  # after the first twelve: around, to know the hill, and the place
-    for least, pause in ((0.0, REST), (1.0, PAUSE + looks)):  # with a chance, and without
-        monkeypatch.setattr(places, "CHANCE", least)
-        assert another_place(settled(0.2, after=after[:pause]), HILL, BLOCKS, SERVED, 5) is None
-        assert another_place(settled(0.2, after=after[: pause + 1]), HILL, BLOCKS, SERVED, 5) is not None
+
+    def looked(waited):
+        known = settled(0.2, after=after[: waited + 1])
+        return another_place(known, HILL, BLOCKS, SERVED if pays else 0.0, 5) is not None
+
+    pause = REST if pays and likely else PAUSE + looks
+    assert not looked(pause - 1)
+    assert looked(pause) == (likely or (pays and not moved))
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():

@@ -17,11 +17,13 @@ x⁺ is worth least: under the whole law they like what resembles x⁺. And one 
 be the wrong one to tell a peak by, so a place is known after two.
 
 Sure as they are, on a lesser peak the surrogates mostly leave such a place a chance in some hundreds of being
-better than x⁺, and on the best one hardly any. With a chance, looks follow each other closely: what they cost
-is little beside what every decision on a lesser peak does. Without one they become rare, and once the best
-decision is of another peak than it was before the first look they end: the lesser peak's own places would
-make the law above expect too much. And where the surrogates themselves expect more of a place than its cost,
-if all were known of it, the law is not asked.
+better than x⁺, and on the best one hardly any. With a chance, where it pays by the law above, looks follow
+each other closely: what they cost is little beside what every decision on a lesser peak does. So they do
+where the surrogates themselves expect more of a place than its cost, if all were known of it. Where there is
+only one of the two, looks become rare, for both can be wrong: a few bad looks make the law expect nothing
+more, and a place that showed itself in the wrong context leaves no chance. But without a chance they end once
+the best decision is of another peak than before the first look: that peak's own places make the law expect
+too much.
 """
 
 from __future__ import annotations
@@ -43,8 +45,8 @@ ENOUGH = 6
 SETTLED, KNOWN = 10.0, 2.0
 """Observations in the place of the proposed decision, fewer are still a search; in a place that is known."""
 REST, PAUSE = 2, 4
-"""Decisions after a look, for what was seen is to be followed first: before one with a chance, and, with one
-more for each look so far, before one without."""
+"""Decisions after a look, for what was seen is to be followed first: before one that pays and has a chance,
+and, with one more for each look so far, before one of which only one is true."""
 WIDEST = 0.5
 """The largest lengthscale of a place, in units of the box."""
 CHOICE = 256
@@ -79,11 +81,13 @@ def another_place(
     if place is None:
         return None
     gain, cost = worth(average, near)
-    if served * gain <= cost:
-        return place if acquisition.worth_knowing(place[None], means[:, best]) > 0 else None
-    if acquisition.chance(place[None], means[:, best]) >= CHANCE:
+    pays = served * gain > cost
+    likely = bool(acquisition.chance(place[None], means[:, best]) >= CHANCE)
+    if (pays and likely) or acquisition.worth_knowing(place[None], means[:, best]) > 0:
         return place
-    return None if waited < PAUSE + looks or moved_on(average, near, first) else place
+    if waited < PAUSE + looks:
+        return None
+    return place if likely or (pays and not moved_on(average, near, first)) else None
 
 
 def most_promising(
