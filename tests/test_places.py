@@ -156,7 +156,7 @@ def test_it_waits_for_enough_observations_and_for_decisions_to_settle(monkeypatc
 @pytest.mark.parametrize("likely", [False, True])
 @pytest.mark.parametrize("pays", [False, True])
 def test_what_a_look_showed_is_followed_before_the_next(pays, likely, moved, monkeypatch):
-    """With a gain and a chance for two decisions, with one of them for more; with a chance alone wherever."""
+    """With a gain and a chance for two decisions, with one of them for more; with a chance alone at first."""
     monkeypatch.setattr(places, "CHANCE", 0.0 if likely else 1.0)
     monkeypatch.setattr(places, "moved_on", lambda means, near, first: moved)
     monkeypatch.setattr(ExpectedGain, "worth_knowing", lambda *given: torch.tensor(-1.0))
@@ -170,6 +170,8 @@ def test_what_a_look_showed_is_followed_before_the_next(pays, likely, moved, mon
     pause = REST if pays and likely else PAUSE + looks
     assert not looked(pause - 1)
     assert looked(pause) == (likely or (pays and not moved))
+    monkeypatch.setattr(places, "EARLY", 1)
+    assert looked(pause) == (pays and (likely or not moved))
 
 
 def test_a_decision_is_a_look_until_its_place_was_seen_twice():

@@ -21,9 +21,9 @@ better than x⁺, and on the best one hardly any. With a chance, where it pays b
 each other closely: what they cost is little beside what every decision on a lesser peak does. So they do
 where the surrogates themselves expect more of a place than its cost, if all were known of it. Where there is
 only one of the two, looks become rare, for both can be wrong: a few bad looks make the law expect nothing
-more, and a place that showed itself in the wrong context leaves no chance. But without a chance they end once
-the best decision is of another peak than before the first look: that peak's own places make the law expect
-too much.
+more, and a place that showed itself in the wrong context leaves no chance. But a chance alone counts only in
+the beginning, and without one looks end once the best decision is of another peak than before the first look:
+that peak's own places make the law expect too much.
 """
 
 from __future__ import annotations
@@ -42,6 +42,8 @@ from windage.surrogate import NodePosterior, ProductGP, kernels
 
 ENOUGH = 6
 """Observations a decision before places are looked at: until then the surrogates find the peaks."""
+EARLY = 4
+"""Times as many, until a chance is enough by itself: late looks would be a premium for good."""
 SETTLED, KNOWN = 10.0, 2.0
 """Observations in the place of the proposed decision, fewer are still a search; in a place that is known."""
 REST, PAUSE = 2, 4
@@ -87,7 +89,9 @@ def another_place(
         return place
     if waited < PAUSE + looks:
         return None
-    return place if likely or (pays and not moved_on(average, near, first)) else None
+    if likely and len(told) < EARLY * first:
+        return place
+    return place if pays and not moved_on(average, near, first) else None
 
 
 def most_promising(
