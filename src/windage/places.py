@@ -21,9 +21,9 @@ better than x⁺, and on the best one hardly any. With a chance, where it pays b
 each other closely: what they cost is little beside what every decision on a lesser peak does. So they do
 where the surrogates themselves expect more of a place than its cost, if all were known of it. Where there is
 only one of the two, looks become rare, for both can be wrong: a few bad looks make the law expect nothing
-more, and a place that showed itself in the wrong context leaves no chance. But a chance alone counts only in
-the beginning, and without one looks end once the best decision is of another peak than before the first look:
-that peak's own places make the law expect too much.
+more, and a place that showed itself in the wrong context leaves no chance. But without the law they count
+only in the beginning, and without a chance looks end once the best decision is of another peak than before
+the first look: that peak's own places make the law expect too much.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from windage.surrogate import NodePosterior, ProductGP, kernels
 ENOUGH = 6
 """Observations a decision before places are looked at: until then the surrogates find the peaks."""
 EARLY = 4
-"""Times as many, until a chance is enough by itself: late looks would be a premium for good."""
+"""Times as many, until the surrogates alone may ask for a look: late ones would be a premium for good."""
 SETTLED, KNOWN = 10.0, 2.0
 """Observations in the place of the proposed decision, fewer are still a search; in a place that is known."""
 REST, PAUSE = 2, 4
@@ -79,19 +79,20 @@ def another_place(
         means = torch.stack([posterior.moments(told)[0] for posterior in acquisition.posteriors])
     average = means.mean(0)
     best = int(average.argmax())
+    gain, cost = worth(average, near)
+    pays = served * gain > cost
+    early = len(told) < EARLY * first
+    if not (pays or early):
+        return None
     place = most_promising(acquisition, told[best], blocks, seed)
     if place is None:
         return None
-    gain, cost = worth(average, near)
-    pays = served * gain > cost
     likely = bool(acquisition.chance(place[None], means[:, best]) >= CHANCE)
-    if (pays and likely) or acquisition.worth_knowing(place[None], means[:, best]) > 0:
+    if (pays and likely) or (early and acquisition.worth_knowing(place[None], means[:, best]) > 0):
         return place
     if waited < PAUSE + looks:
         return None
-    if likely and len(told) < EARLY * first:
-        return place
-    return place if pays and not moved_on(average, near, first) else None
+    return place if (early and likely) or (pays and not moved_on(average, near, first)) else None
 
 
 def most_promising(
