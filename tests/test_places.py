@@ -99,15 +99,11 @@ def test_by_the_law_of_places_it_leaves_a_low_hill_for_one_not_seen_and_stays_on
     assert another_place(settled(2.0), HILL, BLOCKS, SERVED, 5) is None
 
 
-def chance_of(acquisition, place):
-    means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
-    return float(acquisition.chance(place[None], means.max()[None]))
-
-
 def test_once_the_best_is_of_another_peak_a_place_without_a_chance_is_not_looked_at(monkeypatch):
     acquisition = settled(0.2)
     found = another_place(acquisition, HILL, BLOCKS, SERVED, 5)
-    chance = chance_of(acquisition, found)
+    means = acquisition.posteriors[0].moments(acquisition.posteriors[0].model.data.x)[0]
+    chance = float(acquisition.chance(found[None], means.max()[None]))
     assert CHANCE <= chance < 0.5
     monkeypatch.setattr(ExpectedGain, "worth_knowing", lambda *given: torch.tensor(-1.0))
     monkeypatch.setattr(places, "moved_on", lambda means, near, first: True)
