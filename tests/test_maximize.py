@@ -13,7 +13,7 @@ from windage.acquisition import Expectation, Minimax, Mmd, TotalVariation, Worst
 from windage.ascent import ascend
 from windage.combined import Disagreement, ExpectedBound, ExpectedGain, Wasserstein, WorstBound
 from windage.density import Nodes, grid, sobol
-from windage.maximize import every, from_uniform, maximize, score
+from windage.maximize import _peaks, every, from_uniform, maximize, score
 from windage.space import ONE_HOT, Block
 from windage.surrogate import ProductGP
 
@@ -428,6 +428,49 @@ def test_on_a_line_a_plain_and_known_decisions_do_no_harm():
     other = maximize(Waves(0.25), REALS[:1], 256, 8, 0, known, avoid=found.point[None])
     assert abs(float(other.point - found.point)) > 1e-3
     assert other.value > 0.9
+
+
+class Hills(Bowl):
+    """Hills on a square, five by five, the highest of them near a given one."""
+
+    smooth = True
+
+    def __init__(self, highest):
+        super().__init__(highest)
+        self.climbed = 0
+
+    def __call__(self, X):
+        return super().__call__(X) + torch.cos(10 * np.pi * X.squeeze(-2)).sum(-1)
+
+    def value_and_slope(self, x):
+        self.climbed += len(x)
+        return super().value_and_slope(x)
+
+
+@pytest.mark.parametrize("highest", [[0.0, 0.0], [0.41, 0.77], [0.5, 1.0], [0.62, 0.19]])
+def test_on_a_square_few_points_are_climbed_from_and_the_highest_hill_is_found(highest):
+    hills = Hills(highest)
+    known = 0.6 + 0.01 * sobol(32, 2, 1)  # decisions tried before lie close together
+    found = maximize(hills, REALS, 1024, 50, 0, known)
+    nets = torch.linspace(0, 1, 1001, dtype=torch.double)
+    assert found.value >= max(float(score(hills, torch.cartesian_prod(nets, x[None])).max()) for x in nets)
+    assert hills.climbed < 50 * 5  # 36 hills, many of which are soon seen to be lower
+
+
+def test_a_peak_is_what_none_of_its_nearest_is_above():
+    points, values = torch.cat([sobol(200, 2, 0), 0.3 + 0.001 * sobol(20, 2, 1)]), sobol(220, 1, 2)[:, 0]
+    distances = torch.cdist(points, points)
+    expected = [i for i in range(220) if values[i] >= values[distances[i].argsort()[:9]].max()]
+    found = _peaks(points, values, 1000)
+    assert sorted(found.tolist()) == expected
+    assert found.tolist() == sorted(expected, key=lambda i: -float(values[i]))
+    assert _peaks(points, values, 3).tolist() == found[:3].tolist()
+
+
+def test_few_points_and_points_that_are_all_the_same_have_a_peak():
+    for count in (1, 3, 30):
+        points = torch.full((count, 2), 0.5, dtype=torch.double)
+        assert len(_peaks(points, torch.zeros(count, dtype=torch.double), 50)) > 0
 
 
 def test_points_to_avoid_are_avoided_where_there_is_another():

@@ -10,13 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
 import torch
+from scipy.spatial import KDTree
 from torch import Tensor
 
 from windage.ascent import VALUE_TOLERANCE, Evaluate, ascend
 from windage.density import sobol
 from windage.space import ONE_HOT, Block
 
+DENSE, BESIDE = 2, 8
+"""Up to so many real decisions the scored points are dense enough to tell peaks; how many are neighbours."""
 POLISHED, STEPS = 5, 30
 """How many of the best mixed decisions the local search starts from, and how far it goes."""
 SECOND = 32
@@ -108,8 +112,8 @@ def maximize(
         raw = raw if extra is None else torch.cat([raw, extra])
         stand_in = acquisition.stand_in()
         ranks = torch.nan_to_num(score(stand_in, raw), nan=-torch.inf)
-        line = raw.shape[1] == 1 and blocks[0].levels == 0
-        starts = raw[_peaks(raw[:, 0], ranks, restarts) if line else _promising(ranks, restarts, seed)]
+        dense = len(blocks) <= DENSE and not any(block.levels for block in blocks)
+        starts = raw[_peaks(raw, ranks, restarts) if dense else _promising(ranks, restarts, seed)]
         close = acquisition.stand_in_is_close and stand_in is not acquisition
         if close and not any(block.levels for block in blocks):
             starts, stood_in = _finalists(*_climb(stand_in, starts, blocks))
@@ -186,12 +190,23 @@ def _promising(values: Tensor, restarts: int, seed: int) -> Tensor:
     return torch.cat([best, keys.argsort(descending=True, stable=True)[: count - len(best)]])
 
 
-def _peaks(x: Tensor, values: Tensor, restarts: int) -> Tensor:
-    """On a line, the best of the points x (n) no neighbour is above: climbs from others end at these."""
-    order = x.argsort(stable=True)
-    heights = torch.nn.functional.pad(values[order], (1, 1), value=-torch.inf)
-    peaks = order[(heights[1:-1] >= heights[:-2]) & (heights[1:-1] >= heights[2:])]
+def _peaks(points: Tensor, values: Tensor, restarts: int) -> Tensor:
+    """The best of the points (n × d) that no neighbour is above: climbs from others mostly end at these."""
+    peaks = (values >= values[_beside(points)].amax(1)).nonzero()[:, 0]
     return peaks[values[peaks].argsort(descending=True, stable=True)[:restarts]]
+
+
+def _beside(points: Tensor) -> Tensor:
+    """The neighbours of each point, n × few: on a line those on either side, elsewhere the nearest."""
+    if points.shape[1] == 1:
+        order = points[:, 0].argsort(stable=True)
+        row = torch.cat([order[:1], order, order[-1:]])
+        found = torch.empty(len(points), 2, dtype=torch.long)
+        found[order] = torch.stack([row[:-2], row[2:]], dim=1)
+        return found
+    array = points.numpy()
+    _, nearest = KDTree(array).query(array, min(1 + BESIDE, len(array)))  # the nearest is mostly itself
+    return torch.from_numpy(np.asarray(nearest).reshape(len(array), -1))
 
 
 def _finalists(points: Tensor, values: Tensor) -> tuple[Tensor, Tensor]:
