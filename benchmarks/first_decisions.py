@@ -10,7 +10,7 @@ know. A run's regret is counted in ranges of the expectation; it is caught if it
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +58,8 @@ def expectation(value: Callable[[Array, float], Array], x: Array) -> Array:
     return np.mean([value(x, c) for c in NODES], axis=0)
 
 
-def regrets(space: dict[str, Any], seed: int, initial: int, decisions: int) -> Array:
-    """Of each decision of a run, in ranges of the expectation."""
+def regrets(space: dict[str, Any], seed: int, decisions: int, **settings: Any) -> Array:
+    """Of each decision of a run of the default, in ranges of the expectation."""
     numbers = [name for name, kind in space.items() if isinstance(kind, Real)]
     kinds = next((p.choices for p in space.values() if isinstance(p, Categorical)), (None,))
     values = {kind: hills(len(numbers), [seed, i]) for i, kind in enumerate(kinds)}
@@ -67,7 +67,7 @@ def regrets(space: dict[str, Any], seed: int, initial: int, decisions: int) -> A
     everywhere = np.concatenate([expectation(value, scan) for value in values.values()])
     rng = np.random.default_rng([seed, 99])
     met, noise = LAW.rvs(decisions, random_state=rng), NOISE * rng.standard_normal(decisions)
-    optimizer = Optimizer(space, {"c": Real(0, 1)}, seed=seed, initial=initial, **QUICK)
+    optimizer = Optimizer(space, {"c": Real(0, 1)}, seed=seed, **(QUICK | settings))
     expected = []
     for c, e in zip(met, noise, strict=True):
         trial = optimizer.ask()
@@ -76,6 +76,18 @@ def regrets(space: dict[str, Any], seed: int, initial: int, decisions: int) -> A
         expected.append(float(expectation(value, x)[0]))
     best = max(everywhere.max(), *expected)
     return np.asarray((best - np.array(expected)) / (best - everywhere.min()))
+
+
+def compared(runs: Sequence[Array]) -> tuple[Cell, ...]:
+    """A cell for each of several ways: the regret (of seeds × decisions), and how many runs are caught."""
+    least = min(run.sum(axis=1).mean() for run in runs)
+    cells = []
+    for run in runs:
+        mean = spread([*run.sum(axis=1)])
+        caught = int((run[:, -LAST:].mean(axis=1) > TRAP).sum())
+        words = f"{mean.text}, {caught} of {len(run)}"
+        cells.append(Cell(words, BEST if mean.values[0] == least else "", (*mean.values, caught)))
+    return tuple(cells)
 
 
 def main() -> None:
@@ -94,16 +106,9 @@ def main() -> None:
         runs = []
         for initial in arguments.initial:
             Console(stderr=True).print(f"{name}, {initial} first decisions", highlight=False)
-            found = [regrets(space, seed, initial, arguments.decisions) for seed in range(arguments.seeds)]
-            runs.append(np.array(found))
-        least = min(run.sum(axis=1).mean() for run in runs)
-        cells = []
-        for run in runs:
-            mean = spread([*run.sum(axis=1)])
-            caught = int((run[:, -LAST:].mean(axis=1) > TRAP).sum())
-            words = f"{mean.text}, {caught} of {len(run)}"
-            cells.append(Cell(words, BEST if mean.values[0] == least else "", (*mean.values, caught)))
-        rows.append((name, tuple(cells)))
+            seeds = range(arguments.seeds)
+            runs.append(np.array([regrets(space, s, arguments.decisions, initial=initial) for s in seeds]))
+        rows.append((name, compared(runs)))
     title = (
         f"Cumulative regret of {get_method(AUTO).name} after {arguments.decisions} decisions by the number "
         "of first ones, in ranges of the expectation: mean ± standard error over functions drawn at random "

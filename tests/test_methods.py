@@ -10,7 +10,14 @@ import pytest
 import windage
 from contracts import METHODS, QUICK, draw, easy, optimizer, regret, run
 from windage.methods import METHODS as TABLE
-from windage.schedules import mmd_radius, theorem_sqrt_beta, total_variation_radius, wasserstein_radius
+from windage.schedules import (
+    mmd_radius,
+    root_sqrt_beta,
+    steep_sqrt_beta,
+    theorem_sqrt_beta,
+    total_variation_radius,
+    wasserstein_radius,
+)
 
 BUDGET = 22
 
@@ -321,3 +328,5 @@ def test_schedules():
     assert theorem_sqrt_beta(1, 1) == 0
     beta = 2 * np.log(50**2 / np.sqrt(2 * np.pi)) + 4 * np.log(50**2 * 2 * 3 * np.sqrt(np.pi) / 2)
     assert theorem_sqrt_beta(50, 2, 3.0) ** 2 == pytest.approx(beta)
+    assert [steep_sqrt_beta(dx) for dx in (1, 2, 3, 5, 6, 20)] == [0.35, 2 / 3, 1, 5 / 3, 5 / 3, 5 / 3]
+    assert [root_sqrt_beta(dx) for dx in (1, 4, 9)] == [0.5, 1, 1.5]

@@ -64,7 +64,18 @@ def another_place(
 ) -> Tensor | None:
     """A decision in a place hardly known, or None where the proposed one (d) is better.
 
-    ``served``: how many decisions to come a better place would serve.
+    How many decisions after the last look, where the law of the places says that a look
+
+        =====================  ===============================  ================================
+                               pays                             does not, but it is early
+        =====================  ===============================  ================================
+        worth knowing          ``REST``                         ``REST``
+        with a chance          ``REST``                         ``PAUSE`` and one for each look
+        without one            ``PAUSE`` and one for each look  never
+                               until a better peak is found
+        =====================  ===============================  ================================
+
+    ("Worth knowing" counts early only.) ``served``: how many decisions to come a better place would serve.
     """
     model = acquisition.posteriors[0].model
     told = model.data.x

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-LEAST_SQRT_BETA = 0.35
-"""Of KG-KDE, which with one decision would otherwise have 1/4."""
+LEAST_SQRT_BETA, MOST_SQRT_BETA = 0.35, 5 / 3
+"""Of KG-KDE: with one decision, and with five or more."""
 
 
 def theorem_sqrt_beta(t: int, dx: int, lipschitz: float = 1.0) -> float:
@@ -36,8 +36,8 @@ def paper_sqrt_beta(dx: int) -> float:
 
 
 def steep_sqrt_beta(dx: int) -> float:
-    """√β = Dx/4, and a little more with one decision: lower than √Dx/2 up to three, higher from five on."""
-    return max(LEAST_SQRT_BETA, 0.25 * dx)
+    """√β = Dx/3 up to five decisions, and no more with more of them."""
+    return min(max(LEAST_SQRT_BETA, dx / 3), MOST_SQRT_BETA)
 
 
 def root_sqrt_beta(dx: int) -> float:
