@@ -46,3 +46,12 @@ def test_first_decisions_are_measured_on_functions_drawn_at_random(tmp_path):
     out = run(BENCHMARKS / "first_decisions.py", *counts, "--out", tmp_path)
     assert "a choice of four" in out
     assert (tmp_path / "first-decisions.md").read_text().count(" of 2") == 6
+
+
+def test_bounds_are_measured_on_the_same_functions(tmp_path):
+    counts = ("--numbers", 2, 6, "--decisions", 5, "--seeds", 2)
+    out = run(BENCHMARKS / "bounds.py", *counts, "--out", tmp_path)
+    assert "6 numbers" in out
+    six = (tmp_path / "bounds.md").read_text().splitlines()[-1].split("|")[2:6]
+    assert len(six) == 4
+    assert len(set(six)) > 1  # √β of 3/2, 2, 5/3 and 1.22
