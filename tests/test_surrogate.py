@@ -29,7 +29,7 @@ from windage.surrogate import (
 )
 from windage.surrogate.botorch import botorch_model
 from windage.surrogate.ensemble import UNKNOWN, WIDEST, kernel_weights, laplace
-from windage.surrogate.fit import RATE, SHAPE, UNLIKE, LogPosterior
+from windage.surrogate.fit import COMMON, RATE, SHAPE, UNLIKE, LogPosterior
 from windage.surrogate.forms import FORMS, ContextsForm, DecisionsForm, DenseForm
 from windage.surrogate.kernels import MIN_LENGTHSCALE, MIN_NOISE
 from windage.surrogate.low_rank import kernel_factor, low_rank
@@ -315,18 +315,20 @@ def test_gradient_of_the_log_posterior_with_a_free_variance(t, dc, kernel, seed)
 
 
 @given(st.integers(1, 5), st.integers(0, 2), st.integers(0, 999))
-def test_alike_lengthscales_have_a_part_in_common_and_each_the_law_of_botorch(dx, dc, seed):
+def test_alike_lengthscales_have_a_part_in_common_about_the_modes_of_botorch(dx, dc, seed):
     plain = reference.random_training(4, dx, dc, seed)
     own, alike = LogPosterior(plain), LogPosterior(replace(plain, alike=tuple(range(dx))))
     theta = own.modes + np.random.default_rng(seed).normal(size=dx + dc + 1)
-    variance = kernels.LENGTHSCALE_SCALE**2
-    covariance = np.full((dx, dx), variance - UNLIKE**2) + UNLIKE**2 * np.eye(dx)
-    laws = [
-        stats.multivariate_normal(own.modes[:dx], matrix) for matrix in (covariance, variance * np.eye(dx))
-    ]
-    assert np.diag(covariance) == pytest.approx(variance)
-    more = laws[0].logpdf(theta[:dx]) - laws[1].logpdf(theta[:dx])
-    assert alike._prior(theta)[0] - own._prior(theta)[0] == pytest.approx(more, abs=1e-8)
+    assert alike.modes == pytest.approx(own.modes, rel=1e-12)
+    width = kernels.LENGTHSCALE_SCALE if dx == 1 else COMMON  # one decision is like no other
+    covariance = width**2 * np.eye(dx + dc)
+    covariance[:dx, :dx] += (width**2 - UNLIKE**2) * (1 - np.eye(dx))
+    logs, noise = theta[:-1], stats.norm(own.modes[-1], kernels.NOISE_SCALE).logpdf(theta[-1])
+    law = stats.multivariate_normal(own.modes[:-1], covariance)
+    # densities of ℓ and of the noise, at the modes of which those of their logarithms are higher by the mode
+    spread = np.append(np.full(dx + dc, width), kernels.NOISE_SCALE)
+    expected = law.logpdf(logs) + noise - (own.modes + 0.5 * spread**2).sum()
+    assert alike._prior(theta)[0] == pytest.approx(expected, abs=1e-8)
     gradient = alike._prior(theta)[1]
     for i, step in enumerate(1e-5 * np.eye(len(theta))):
         slope = (alike._prior(theta + step)[0] - alike._prior(theta - step)[0]) / 2e-5

@@ -34,8 +34,9 @@ TOLERANCE, REACH = 1e-4, 0.5
 
 SHAPE, RATE = 2.0, 2.0
 """Of the inverse gamma prior of a free variance: its mean is 2, its mode 2/3."""
-UNLIKE = 0.25
-"""The standard deviation of a log lengthscale about the decisions' common one, where they are alike."""
+COMMON, UNLIKE = 0.8, 0.25
+"""The standard deviation of a log lengthscale where two or more are alike, BoTorch's otherwise; and of one of
+these about their common one."""
 
 
 def scale_of(quadratic: float, t: int) -> float:
@@ -103,19 +104,20 @@ class LogPosterior:
         self.rbf, self.free_scale = data.kernel == "rbf", data.free_scale
         self.group_of, self.dx = data.group_of, data.x.shape[1]
         self.size, self.split = max(self.group_of) + 1, max(data.groups) + 1
-        loc = np.array([kernels.lengthscale_loc(self.size)] * self.size + [kernels.NOISE_LOC])
-        self.spread = np.array([kernels.LENGTHSCALE_SCALE] * self.size + [kernels.NOISE_SCALE])
-        self.modes: Array = loc - self.spread**2
-        self.prior_constant = self._prior_constant(loc)
+        mode = kernels.lengthscale_loc(self.size) - kernels.LENGTHSCALE_SCALE**2
+        self.width = COMMON if len(data.alike) > 1 else kernels.LENGTHSCALE_SCALE
+        self.spread = np.array([self.width] * self.size + [kernels.NOISE_SCALE])
+        self.modes: Array = np.array([mode] * self.size + [kernels.NOISE_LOC - kernels.NOISE_SCALE**2])
+        self.prior_constant = self._prior_constant()
 
-    def _prior_constant(self, loc: Array) -> float:
+    def _prior_constant(self) -> float:
         """The log density of the priors at their modes."""
-        found = float((0.5 * self.spread**2 - loc - np.log(self.spread)).sum())
+        found = -float((0.5 * self.spread**2 + self.modes + np.log(self.spread)).sum())
         if n := len(self.data.alike):
-            total, own = kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
+            total, own = self.width**2, UNLIKE**2
             found += 0.5 * n * math.log(total)
             found -= 0.5 * ((n - 1) * math.log(own) + math.log(own + n * (total - own)))
-        return found - 0.5 * len(loc) * math.log(2 * math.pi)
+        return found - 0.5 * len(self.modes) * math.log(2 * math.pi)
 
     @cached_property
     def squares(self) -> Tensor:
@@ -248,13 +250,13 @@ class LogPosterior:
     def _prior(self, theta: Array) -> tuple[float, Array]:
         """Log-normal priors as densities of ℓ and of the noise (not of their logarithms, as in BoTorch).
 
-        So θ is normal about the modes. Each log ℓ_d of those that are alike has the same law as before, but
-        all have a part in common: their covariance is (s² - u²)11ᵀ + u²I, with u = ``UNLIKE``.
+        So θ is normal about the modes, with deviation s of each log ℓ_d. Those that are alike have a part
+        in common: their covariance is (s² - u²)11ᵀ + u²I, with u = ``UNLIKE``.
         """
         away = theta - self.modes
         pull = away / self.spread**2
         if alike := list(self.data.alike):
-            total, own = kernels.LENGTHSCALE_SCALE**2, UNLIKE**2
+            total, own = self.width**2, UNLIKE**2
             common = (total - own) / (own + len(alike) * (total - own))
             pull[alike] = (away[alike] - common * away[alike].sum()) / own
         return self.prior_constant - 0.5 * float(away @ pull), -pull
