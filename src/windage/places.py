@@ -21,9 +21,9 @@ better than x⁺, and on the best one hardly any. With a chance, where it pays b
 each other closely: what they cost is little beside what every decision on a lesser peak does. So they do
 where the surrogates themselves expect more of a place than its cost, if all were known of it. Where there is
 only one of the two, looks become rare, for both can be wrong: a few bad looks make the law expect nothing
-more, and a place that showed itself in the wrong context leaves no chance. But without the law they count
-only in the beginning, and without a chance looks end once the best decision is of another peak than before
-the first look: that peak's own places make the law expect too much.
+more, and a place that showed itself in the wrong context leaves no chance. Such looks are for the beginning
+only, and without a chance they end once the best decision is of another peak than before the first look: that
+peak's own places make the law expect too much.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from windage.surrogate import NodePosterior, ProductGP, kernels
 ENOUGH = 6
 """Observations a decision before places are looked at: until then the surrogates find the peaks."""
 EARLY = 4
-"""Times as many, until the surrogates alone may ask for a look: late ones would be a premium for good."""
+"""Times as many, until the surrogates or the law alone may ask for a look: late, they would be a premium."""
 SETTLED, KNOWN = 10.0, 2.0
 """Observations in the place of the proposed decision, fewer are still a search; in a place that is known."""
 REST, PAUSE = 2, 4
@@ -64,18 +64,12 @@ def another_place(
 ) -> Tensor | None:
     """A decision in a place hardly known, or None where the proposed one (d) is better.
 
-    How many decisions after the last look, where the law of the places says that a look
+    - ``REST`` decisions after the last look, if it pays by the law of the places and has a chance;
+    - early so too, if the surrogates themselves find it worth knowing;
+    - early, ``PAUSE`` decisions after the last look and one more for each so far, if it has a chance, or if
+      it pays and no better peak was found yet.
 
-        =====================  ===============================  ================================
-                               pays                             does not, but it is early
-        =====================  ===============================  ================================
-        worth knowing          ``REST``                         ``REST``
-        with a chance          ``REST``                         ``PAUSE`` and one for each look
-        without one            ``PAUSE`` and one for each look  never
-                               until a better peak is found
-        =====================  ===============================  ================================
-
-    ("Worth knowing" counts early only.) ``served``: how many decisions to come a better place would serve.
+    ``served``: how many decisions to come a better place would serve.
     """
     model = acquisition.posteriors[0].model
     told = model.data.x
@@ -101,9 +95,9 @@ def another_place(
     likely = bool(acquisition.chance(place[None], means[:, best]) >= CHANCE)
     if (pays and likely) or (early and acquisition.worth_knowing(place[None], means[:, best]) > 0):
         return place
-    if waited < PAUSE + looks:
+    if not early or waited < PAUSE + looks:
         return None
-    return place if (early and likely) or (pays and not moved_on(average, near, first)) else None
+    return place if likely or (pays and not moved_on(average, near, first)) else None
 
 
 def most_promising(
