@@ -3,7 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 BIN := .venv/bin
 STAMP := .venv/.installed
 
-# Test processes share the cores: one thread each, for BLAS and for torch.
+# Test processes share the cores: one BLAS thread each.
 export OMP_NUM_THREADS ?= 1
 
 .PHONY: demo test test-all lint bench bench-check clean

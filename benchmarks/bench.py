@@ -20,27 +20,25 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
-import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from rich.console import Console
 from rich.table import Table
 
+import plain
 import windage
-from windage.bench import plain, problems, study
+from measure import keep, peak_of_an_ask, small, timed
+from windage.bench import problems, study
 from windage.bench.configuration import PAPER_METHODS
-from windage.bench.plain import hyperparameters
-from windage.bench.run import made_by
-from windage.maximize import maximize
-from windage.methods import METHODS, Situation
-from windage.settings import Settings
-from windage.surrogate.fit import LogPosterior
+from windage.gp import LogPosterior, Training
+from windage.methods import Settings, get_method
+from windage.search import maximize
+from windage.space import Array
+from windage.threads import one_thread
 
 HERE = Path(__file__).parent
 PROBLEMS = {1: "ackley", 2: "branin", 4: "ackley-4"}
@@ -52,13 +50,6 @@ HEAD = (
 )  # fmt: skip
 
 
-def timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    """Processor seconds, and the result: on a busy machine they still compare."""
-    start = time.process_time()
-    result = function()
-    return time.process_time() - start, result
-
-
 def saved_study(dc: int, observations: int, method: str, seed: int) -> dict[str, Any]:
     """A study of so many observations, the last of them of the method itself: its fit is a warm start."""
     problem = problems.get(PROBLEMS[dc])
@@ -68,8 +59,9 @@ def saved_study(dc: int, observations: int, method: str, seed: int) -> dict[str,
 
 def fast_ask(saved: dict[str, Any], method: str) -> dict[str, float]:
     """Seconds of windage's fit, of the rest of the ask, and of both."""
-    optimizer = windage.Optimizer.from_dict(saved)
-    fit, _ = timed(lambda: optimizer._models(METHODS[method].uses_context, keep=True))
+    optimizer, joint = windage.Optimizer.from_dict(saved), get_method(method).uses_context
+    with one_thread():
+        fit, _ = timed(lambda: optimizer._ensemble.models(optimizer._data, joint, keep=True))
     rest, _ = timed(optimizer.ask)
     return {"fit": fit, "maximise": rest, "ask": fit + rest}
 
@@ -79,41 +71,36 @@ def compare(
 ) -> dict[str, Any]:
     """One row of the table."""
     saved = saved_study(dc, observations, method, seed)
-    settings = Settings()
+    settings, joint = Settings(), get_method(method).uses_context
     fast_ask(saved, method)  # warm up
     mine = [fast_ask(saved, method) for _ in range(repeats)]
     optimizer = windage.Optimizer.from_dict(saved)
-    evidence = study.evidence(optimizer)
-    data = evidence.training(METHODS[method].uses_context)
-    plain.fit(data.x, data.c, data.y)  # warm up
-    fits = [timed(lambda: plain.fit(data.x, data.c, data.y)) for _ in range(repeats)]
+    data = study.dataset(optimizer)
+    training = Training.of(data, joint)
+    plain.fit(training)  # warm up
+    fits = [timed(lambda: plain.fit(training)) for _ in range(repeats)]
     fit, model = statistics.median(seconds for seconds, _ in fits), fits[0][1]
-    target = LogPosterior(data)
-    hypers = (
-        optimizer._models(METHODS[method].uses_context)[0].hyperparameters,
-        hyperparameters(data, model),
-    )
-    heights = [target(target.theta(hyper))[0] for hyper in hypers]
-    same = plain.mirrored(data, model)
-    situation = Situation(same, evidence.law_contexts, evidence.kde, settings, seed)
-    fast = METHODS[method].build(situation)
+    target = LogPosterior(training)
+    own = optimizer._ensemble.models(data, joint)[0].hyperparameters
+    heights = [target(target.theta(h)).value for h in (own, plain.hyperparameters(training, model))]
+    fast = plain.acquisition(method, data, plain.mirrored(training, model), seed, settings)
     slow = plain.twin(fast, model)
-    dx = data.x.shape[1]
+    dx = training.x.shape[1]
 
-    def climb(share: int) -> tuple[float, tuple[torch.Tensor, float]]:
+    def climb(share: int) -> tuple[float, Array]:
         return timed(
             lambda: plain.maximise(slow, dx, settings.raw_samples // share, settings.restarts // share)
         )
 
-    tenth, (point, _) = climb(TENTH)
+    tenth, point = climb(TENTH)
     share = 1 if TENTH * tenth <= patience else TENTH
     seconds = TENTH * tenth
     if share == 1:
-        seconds, (point, _) = climb(1)
+        seconds, point = climb(1)
     mine += [fast_ask(saved, method) for _ in range(repeats)]
-    found = maximize(fast, evidence.decisions.blocks, settings.raw_samples, settings.restarts, seed)
-    with torch.no_grad():
-        values = [float(slow(p[None, None])) for p in (found.point, point)]
+    with one_thread():
+        found = maximize(fast, data.decisions.blocks, settings.raw_samples, settings.restarts, seed)
+    values = plain.value(slow, np.stack([found.point, point])).tolist()
     fast_seconds = {key: statistics.median(row[key] for row in mine) for key in COLUMNS}
     slow_seconds = {"fit": fit, "maximise": seconds, "ask": fit + seconds}
     return {
@@ -129,29 +116,8 @@ def compare(
         "plain_value": values[1],
         "lost": max(0.0, (values[1] - values[0]) / max(abs(values[1]), 1e-12)),
         "behind": (heights[1] - heights[0]) / observations,
-        "peak_megabytes": peak_memory(saved),
+        "peak_megabytes": peak_of_an_ask(saved),
     }
-
-
-def peak_memory(saved: dict[str, Any]) -> float:
-    """The largest memory of a process of its own that does one ask, in megabytes."""
-    code = (
-        "import json, resource, sys, torch; torch.set_num_threads(1); import windage\n"
-        "windage.Optimizer.from_dict(json.load(open(sys.argv[1]))).ask()\n"
-        # ru_maxrss counts the parent's as well where a process was forked off it; Linux knows better
-        "try: print([int(line.split()[1]) for line in open('/proc/self/status') if 'VmHWM' in line][0])\n"
-        "except OSError: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
-    )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "study.json"
-        path.write_text(json.dumps(saved))
-        command = [sys.executable, "-c", code, str(path)]
-        return float(subprocess.run(command, capture_output=True, text=True, check=True).stdout) / 1024
-
-
-def small(value: float) -> str:
-    """``3e-08``, or 0."""
-    return f"{value:.0e}" if value > 0 else "0"
 
 
 def cells(row: dict[str, Any], mark: str = "") -> list[str]:
@@ -179,14 +145,6 @@ def show(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         table.add_row(row["method"], *cells(row, f" (1/{row['plain_share']})"))
     Console(width=160).print(table)
-
-
-def keep(folder: Path, what: str, rows: list[dict[str, Any]]) -> None:
-    """A JSON of each run."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / time.strftime(f"{what}-%Y-%m-%dT%H%M%S.json")
-    path.write_text(json.dumps({"made_by": made_by(), "rows": rows}, indent=1))
-    print(f"kept in {path}")
 
 
 def failures(rows: list[dict[str, Any]], bars: list[dict[str, Any]]) -> list[str]:

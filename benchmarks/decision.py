@@ -1,6 +1,6 @@
 """One decision of the default method beside one SBO-KDE decision done the plain BoTorch way, in one run.
 
-    python benchmarks/decision.py --out docs/evidence
+    python benchmarks/decision.py
 
 For each problem of the suite ``later``: a study of the default method of so many observations, then one more
 ask of it (the median of several, before and after the plain way), and BoTorch's fit and climb for SBO-KDE on
@@ -18,14 +18,15 @@ from typing import Any
 import torch
 from rich.console import Console
 
+import plain
 import windage
-from bench import timed
-from windage.bench import plain, problems, study
+from measure import timed
+from windage.bench import problems, study
 from windage.bench.configuration import SUITES
 from windage.bench.display import show
 from windage.bench.tables import Cell, Sheet
-from windage.methods import AUTO, METHODS, Situation, get_method
-from windage.settings import Settings
+from windage.gp import Training
+from windage.methods import AUTO, Settings
 
 
 def ask(saved: dict[str, Any]) -> float:
@@ -40,14 +41,12 @@ def compare(name: str, observations: int, repeats: int, seed: int) -> tuple[floa
     saved = optimizer.to_dict()
     ask(saved)  # warm up
     mine = [ask(saved) for _ in range(repeats)]
-    settings, evidence = Settings(), study.evidence(optimizer)
-    data = evidence.training(joint=True)
-    fit, model = timed(lambda: plain.fit(data.x, data.c, data.y))
-    situation = Situation(plain.mirrored(data, model), evidence.law_contexts, evidence.kde, settings, seed)
-    build = METHODS["sbo-kde"].build
-    assert build is not None
-    slow = plain.twin(build(situation), model)
-    climb, _ = timed(lambda: plain.maximise(slow, data.x.shape[1], settings.raw_samples, settings.restarts))
+    settings, data = Settings(), study.dataset(optimizer)
+    training = Training.of(data, joint=True)
+    fit, model = timed(lambda: plain.fit(training))
+    fast = plain.acquisition("sbo-kde", data, plain.mirrored(training, model), seed, settings)
+    slow, dx = plain.twin(fast, model), training.x.shape[1]
+    climb, _ = timed(lambda: plain.maximise(slow, dx, settings.raw_samples, settings.restarts))
     mine += [ask(saved) for _ in range(repeats)]
     return statistics.median(mine), fit + climb
 
@@ -73,7 +72,7 @@ def main() -> None:
     sheet = Sheet(
         "decision",
         f"One decision after {arguments.observations} observations, processor seconds of one thread",
-        ("problem", f"windage, {get_method(AUTO).name}", "plain SBO-KDE", "share"),
+        ("problem", f"windage, {AUTO}", "plain SBO-KDE", "share"),
         tuple(rows),
         ("value",),
     )

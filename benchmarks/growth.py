@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -22,16 +21,17 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from bench import keep
+from measure import PEAK, environment, keep
 from windage.bench.configuration import PAPER_METHODS
 
-CODE = """
+CODE = (
+    PEAK
+    + """
 import json, sys, time
-import numpy as np, torch
-torch.set_num_threads(1)
+import numpy as np
 import windage
 from windage.bench import problems, study
-from windage.surrogate import fit
+from windage.gp import Training, fit
 name, t, method = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 problem, rng = problems.get(name), np.random.default_rng(0)
 low, high = np.array([(p.low, p.high) for p in problem.decisions.values()]).T
@@ -51,22 +51,19 @@ for i in (t - 2, t - 1):
     trial = optimizer.ask()
     seconds.append(time.process_time() - start)
     optimizer.cancel(trial)
-try:
-    peak = [int(line.split()[1]) for line in open("/proc/self/status") if "VmHWM" in line][0] / 1024
-except OSError:
-    peak = float("nan")
-data = study.evidence(optimizer).training(method != "gp-ucb")
+megabytes = peak()
+data = Training.of(study.dataset(optimizer), method != "gp-ucb")
 start = time.process_time()
 fit(data)
-print(json.dumps({"ask": min(seconds), "fit": time.process_time() - start, "megabytes": peak}))
+print(json.dumps({"ask": min(seconds), "fit": time.process_time() - start, "megabytes": megabytes}))
 """
+)
 
 
 def measure(problem: str, observations: int, method: str) -> dict[str, Any]:
     """One row."""
     command = [sys.executable, "-c", CODE, problem, str(observations), method]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    result = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+    result = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=environment())
     return {"method": method, "observations": observations, **json.loads(result.stdout)}
 
 

@@ -1,6 +1,6 @@
 """Fill the tables of docs/speed.md from kept runs.
 
-    python benchmarks/page.py results/bench/{bench,values,growth}-*.json
+    python benchmarks/page.py results/bench/{bench,values,growth,engines}-*.json
 
 The runs are copied to docs/speed/, so that each number of the page can be traced to one.
 """
@@ -13,8 +13,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bench import HEAD, cells, small
+import engines as two
+from bench import HEAD, cells
 from growth import exponent
+from measure import small
 
 DOCS = Path(__file__).parent.parent / "docs"
 Rows = list[dict[str, Any]]
@@ -58,7 +60,13 @@ def growth(rows: Rows) -> str:
     return markdown(head, found)
 
 
-TABLES = {"bench": bench, "values": values, "growth": growth, "growth-ackley-4": growth}
+def engines(rows: Rows) -> str:
+    """The asks of two engines side by side."""
+    found = [two.cells(row) for row in rows]
+    return markdown(list(two.HEAD), [[f"`{method}`", *others] for method, *others in found])
+
+
+TABLES = {"bench": bench, "values": values, "growth": growth, "growth-ackley-4": growth, "engines": engines}
 
 
 def main() -> None:
@@ -76,7 +84,7 @@ def main() -> None:
         pattern = re.escape(marks[0]) + ".*?" + re.escape(marks[1])
         page, count = re.subn(pattern, lambda _, t=table, m=marks: m[0] + t + m[1], page, flags=re.DOTALL)
         if count != 1:
-            sys.exit(f"docs/speed.md has no place for the table {name}")
+            sys.exit(f"docs/speed.md has no marks for the table {name}")
     (DOCS / "speed.md").write_text(page)
 
 

@@ -20,14 +20,16 @@ import torch
 from rich.console import Console
 from rich.progress import track
 
+import plain
 import windage
-from bench import keep
-from windage.bench import plain, problems, study
+from measure import keep
+from windage.bench import problems, study
 from windage.bench.configuration import PAPER_METHODS
-from windage.maximize import maximize
-from windage.methods import METHODS, Situation
+from windage.gp import Training
+from windage.methods import Settings, get_method
 from windage.proposal import KNOWN_STARTS
-from windage.settings import Settings
+from windage.search import maximize
+from windage.threads import one_thread
 
 TOLERANCE = 1e-6
 
@@ -50,18 +52,16 @@ def data_set(problem: problems.Problem, seed: int) -> windage.Optimizer:
 
 def compare(optimizer: windage.Optimizer, method: str, seed: int) -> dict[str, Any]:
     """What both find on one data set."""
-    settings, evidence = Settings(), study.evidence(optimizer)
-    data = evidence.training(METHODS[method].uses_context)
-    model = plain.fit(data.x, data.c, data.y)
-    same = plain.mirrored(data, model)
-    fast = METHODS[method].build(Situation(same, evidence.law_contexts, evidence.kde, settings, seed))
-    slow = plain.twin(fast, model)
-    known = data.x[data.y.argsort(descending=True, stable=True)[:KNOWN_STARTS]]
-    blocks = evidence.decisions.blocks
-    mine = maximize(fast, blocks, settings.raw_samples, settings.restarts, seed, known).point
-    theirs, _ = plain.maximise(slow, data.x.shape[1], settings.raw_samples, settings.restarts)
-    with torch.no_grad():
-        values = [float(slow(point[None, None])) for point in (mine, theirs)]
+    settings, data = Settings(), study.dataset(optimizer)
+    training = Training.of(data, get_method(method).uses_context)
+    model = plain.fit(training)
+    fast = plain.acquisition(method, data, plain.mirrored(training, model), seed, settings)
+    slow, blocks = plain.twin(fast, model), data.decisions.blocks
+    known = data.x[np.argsort(-data.y, kind="stable")[:KNOWN_STARTS]]
+    with one_thread():
+        mine = maximize(fast, blocks, settings.raw_samples, settings.restarts, seed, known).point
+    theirs = plain.maximise(slow, data.x.shape[1], settings.raw_samples, settings.restarts)
+    values = plain.value(slow, np.stack([mine, theirs])).tolist()
     return {
         "method": method,
         "seed": seed,

@@ -4,7 +4,7 @@
     python benchmarks/where.py --observations 300 --contexts 4
 
 Shares of the profiler's time of whole asks as they come in a study. The profiler makes many small calls
-dearer than they are, so the bookkeeping looks larger than it is.
+dearer than they are, so the bookkeeping seems larger than it is.
 """
 
 from __future__ import annotations
@@ -14,21 +14,29 @@ import cProfile
 import pstats
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.table import Table
 
 import windage
 from bench import PROBLEMS, saved_study
 from windage.bench.configuration import PAPER_METHODS
+from windage.threads import one_thread
 
+BOOKKEEPING = "climb's bookkeeping"
 PARTS = {
-    "fit": [("follow.py", "follow")],
-    "nodes and forms": [("forms.py", "choose"), ("forms.py", "probes"), ("kernels.py", "scaled_squares")],
+    "nodes and forms": [
+        ("method.py", "kde_nodes"),
+        ("method.py", "space"),
+        ("nodes.py", "grid"),
+        ("nodes.py", "box"),
+        ("nodes.py", "thinned"),
+        ("low_rank.py", "kernel_factor"),
+        ("posterior.py", "__init__"),
+    ],
     "posterior": [("posterior.py", "moments")],
-    "its slopes": [("posterior.py", "pull_back")],
-    "inner problem": [("acquisition.py", "functional"), ("acquisition.py", "functional_and_slope")],
-    "climb's bookkeeping": [
+    "its gradients": [("posterior.py", "vjp")],
+    "inner problem": [("bounds.py", "objective"), ("bounds.py", "objective_value")],
+    BOOKKEEPING: [
         ("ascent.py", name)
         for name in ("round", "_turn", "_learn", "_shorten", "_lengthen", "_leave", "merge")
     ],
@@ -39,29 +47,33 @@ PARTS = {
 def shares(saved: dict[str, Any], repeats: int) -> tuple[float, dict[str, float]]:
     """Seconds of an ask under the profiler, and the share of each part."""
     windage.Optimizer.from_dict(saved).ask()
-    profile = cProfile.Profile()
+    fit, rest = cProfile.Profile(), cProfile.Profile()
     for _ in range(repeats):
         optimizer = windage.Optimizer.from_dict(saved)
-        profile.enable()
-        optimizer.ask()
-        profile.disable()
-    stats = pstats.Stats(profile)
-    entries = {
-        (path.rsplit("/", 1)[-1], name): (own, cumulative)
-        for (path, _, name), (_, _, own, cumulative, _) in stats.stats.items()  # type: ignore[attr-defined]
-        if "windage" in path
+        with fit, one_thread():  # the fit climbs too: apart, so that the bookkeeping is the search's alone
+            optimizer._ensemble.models(optimizer._data, joint=saved["method"] != "gp-ucb", keep=True)
+        with rest:
+            optimizer.ask()
+    fitting, asking = pstats.Stats(fit), pstats.Stats(rest)
+    found = {"fit": fitting.total_tt, **{part: seconds(asking, part) for part in PARTS}}  # type: ignore[attr-defined]
+    total = fitting.total_tt + asking.total_tt  # type: ignore[attr-defined]
+    found["rest"] = total - sum(found.values())
+    return total / repeats, {part: own / total for part, own in found.items()}
+
+
+def seconds(stats: pstats.Stats, part: str) -> float:
+    """Of a part: of its functions as others call them, so that what they call of each other counts once."""
+    mine = {
+        function: entry
+        for function, entry in stats.stats.items()  # type: ignore[attr-defined]
+        if "windage" in function[0] and (function[0].rsplit("/", 1)[-1], function[2]) in PARTS[part]
     }
-    total = stats.total_tt  # type: ignore[attr-defined]
-    found = {}
-    for part, functions in PARTS.items():
-        which = 0 if part == "climb's bookkeeping" else 1
-        seconds = sum(entries.get(function, (0.0, 0.0))[which] for function in functions)
-        if part == "inner problem" and ("acquisition.py", "functional_and_slope") in entries:
-            # the slope of a general functional calls it: count that once
-            seconds -= min(entries.get(("acquisition.py", "functional"), (0, 0))[1], seconds / 2)
-        found[part] = seconds / total
-    found["rest"] = 1 - sum(found.values())
-    return total / repeats, found
+    if part == BOOKKEEPING:
+        return sum(own for _, _, own, _, _ in mine.values())
+    calls = [
+        calls for *_, callers in mine.values() for caller, calls in callers.items() if caller not in mine
+    ]
+    return sum(cumulative for *_, cumulative in calls)
 
 
 def main() -> None:
@@ -74,8 +86,7 @@ def main() -> None:
     parser.add_argument("--contexts", type=int, default=1, choices=list(PROBLEMS))
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
-    torch.set_num_threads(1)
-    table = Table("method", "ms", *PARTS, "rest")
+    table = Table("method", "ms", "fit", *PARTS, "rest")
     table.title = f"{PROBLEMS[arguments.contexts]}, t = {arguments.observations}: shares of an ask, %"
     for method in arguments.methods:
         saved = saved_study(arguments.contexts, arguments.observations, method, 0)

@@ -11,8 +11,9 @@ import numpy as np
 from scipy import stats
 
 from windage import Real
-from windage.bench import laws, problems
-from windage.methods import METHODS, Situation, register
+from windage.acquisition import Acquisition, Expectation
+from windage.bench import distributions, problems
+from windage.methods import METHODS, State, register
 
 
 def profit(x, c):
@@ -28,15 +29,15 @@ problems.register(
         summary="how much to make, at what price, before the heat is known",
         decisions={"made": Real(0, 1), "price": Real(0, 1)},
         contexts={"heat": Real(0, 1)},
-        law=laws.ClippedLaw((stats.beta(2, 3),)),
+        distribution=distributions.ClippedDistribution((stats.beta(2, 3),)),
         function=profit,
     )
 )
 
 
-def careful(situation: Situation):
-    """SBO-KDE with half the curiosity."""
-    return METHODS["sbo-kde"].build(replace(situation, settings=replace(situation.settings, sqrt_beta=0.75)))
+def careful(state: State) -> Acquisition:
+    """SBO-KDE with half the exploration."""
+    return Expectation(state.models[0], state.kde_nodes(), 0.5 * state.sqrt_beta)
 
 
 register(replace(METHODS["sbo-kde"], name="careful", build=careful))

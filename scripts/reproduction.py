@@ -3,8 +3,9 @@
     windage bench run --suite paper --budget 100 --seeds 100-104 --jobs 2 --out results/paper
     windage bench run --suite later --problems ackley@0.2,newsvendor,hartmann-complicated \
         --methods sbo-kde,gp-ucb --budget 100 --jobs 2 --out results/later
-    windage bench runtime --out docs/reproduction
+    python benchmarks/runtime.py --out docs/reproduction
     windage bench density --out docs/reproduction
+    windage bench distribution-regret --out docs/reproduction
     windage bench saa --out docs/reproduction
     python scripts/reproduction.py results/paper results/later
 """

@@ -1,8 +1,13 @@
-"""Slow, obvious forms of everything that windage does fast. The tests compare with these."""
+"""Slow, obvious forms of everything that windage does fast. The tests compare with these.
+
+Arrays in, arrays out. The ``torch_`` forms take and return tensors, for ``autograd``.
+"""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
 
 import cvxpy as cp
 import numpy as np
@@ -11,84 +16,88 @@ from scipy.optimize import linprog
 from scipy.stats import gaussian_kde
 from torch import Tensor
 
-from windage.surrogate import ProductGP, Training, fit
+from windage.botorch import to_botorch
+from windage.gp import ProductGP, Training, fit
 
 
-def tiled_moments(model: ProductGP, x: Tensor, nodes: Tensor) -> tuple[Tensor, Tensor]:
-    """BoTorch's posterior on the tiled x × c, B × M each, with autograd's gradients."""
+class Pair(NamedTuple):
+    """Mean and variance."""
+
+    mean: np.ndarray
+    variance: np.ndarray
+
+
+def tensor(array: np.ndarray) -> Tensor:
+    """The same numbers for torch."""
+    return torch.from_numpy(np.ascontiguousarray(array, dtype=float))
+
+
+def autograd(function: Callable[[Tensor], Tensor], x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Values of a function of points, and the gradient of their sum, by autograd: n × d → any, n × d."""
+    points = tensor(x).clone().requires_grad_(True)
+    value = function(points)
+    (gradient,) = torch.autograd.grad(value.sum(), points)
+    return value.detach().numpy(), gradient.numpy()
+
+
+def differences(function: Callable[[np.ndarray], np.ndarray], x: np.ndarray, step: float) -> np.ndarray:
+    """The gradient of a function of points, n × d → n, by central differences: n × d."""
+    moves = step * np.eye(x.shape[1])
+    return np.stack([(function(x + move) - function(x - move)) / (2 * step) for move in moves], axis=1)
+
+
+def torch_moments(gp: ProductGP, x: Tensor, nodes: np.ndarray) -> tuple[Tensor, Tensor]:
+    """BoTorch's posterior on the tiled x × c, B × M each."""
     b, m = len(x), len(nodes)
-    pairs = torch.cat([x[:, None, :].expand(b, m, -1), nodes[None].expand(b, m, -1)], dim=2)
-    posterior = model.posterior(pairs.reshape(b * m, 1, -1))
+    pairs = torch.cat([x[:, None, :].expand(b, m, -1), tensor(nodes)[None].expand(b, m, -1)], dim=2)
+    posterior = to_botorch(gp).posterior(pairs.reshape(b * m, 1, -1))
     return posterior.mean.reshape(b, m), posterior.variance.reshape(b, m)
 
 
-def tiled_expectation(model: ProductGP, x: Tensor, nodes: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
-    """Mean and variance of Σ_m w_m f(x, c_m) from BoTorch's joint covariance over the nodes."""
+def tiled_moments(gp: ProductGP, x: np.ndarray, nodes: np.ndarray) -> Pair:
+    """``torch_moments`` of arrays."""
+    with torch.no_grad():
+        return Pair(*(part.numpy() for part in torch_moments(gp, tensor(x), nodes)))
+
+
+def torch_expectation(
+    gp: ProductGP, x: Tensor, nodes: np.ndarray, weights: np.ndarray
+) -> tuple[Tensor, Tensor]:
+    """Mean and variance of Σ_m w_m f(x, c_m), B each, from BoTorch's joint covariance over the nodes."""
+    model, points, w = to_botorch(gp), tensor(nodes), tensor(weights)
     means, variances = [], []
     for point in x:
-        pairs = torch.cat([point.expand(len(nodes), -1), nodes], dim=1)
-        joint = model.posterior(pairs).distribution
-        means.append(weights @ joint.mean)
-        variances.append(weights @ joint.covariance_matrix @ weights)
+        joint = model.posterior(torch.cat([point.expand(len(points), -1), points], dim=1)).distribution
+        means.append(w @ joint.mean)
+        variances.append(w @ joint.covariance_matrix @ w)
     return torch.stack(means), torch.stack(variances)
 
 
-def expected_gain(model, x, best, nodes, weights, sqrt_beta, served) -> Tensor:
-    """μ + √β σ + N·E[(μ(x) after a look - μ(best))⁺], from BoTorch's joint covariance and a quadrature.
-
-    The look is an outcome F(x) + noise, of which the share ``clarity`` is believed. Of a GP in logs, F is
-    linear about its median, and log-normal above the floor.
-    """
-    logs = model.data.logs
-    unit = 1.0 if logs is None else logs.deviation
-    step = 1e-3
-    z = torch.arange(-12, 12, step, dtype=torch.double)
-    density = (-0.5 * z.square()).exp() / math.sqrt(2 * math.pi)
-    kernel = model.botorch.covar_module
-    zero = torch.zeros(len(nodes), x.shape[1], dtype=torch.double)
-    prior = kernel(torch.cat([zero, nodes], dim=1)).to_dense()  # all at one decision: kc alone
-    clarity = (
-        (prior @ weights).square() @ weights / (weights @ prior @ weights)
-    ).sqrt() / model.variance**0.5
-    found = []
-    for point in x:
-        pairs = [torch.cat([p.expand(len(nodes), -1), nodes], dim=1) for p in (point, best)]
-        joint = model.posterior(torch.cat(pairs)).distribution
-        v = [weights if logs is None else weights * logs.above(m) for m in joint.mean.chunk(2)]
-        here, there = torch.cat([v[0], 0 * weights]), torch.cat([0 * weights, v[1]])
-        covariance = unit**2 * joint.covariance_matrix
-        variance = here @ covariance @ here
-        noise = model.variance * model.hyperparameters.noise * unit**2
-        if logs is None:
-            mean, ahead = here @ joint.mean, (here - there) @ joint.mean
-            moved = clarity * (variance - here @ covariance @ there) / (variance + noise).sqrt()
-            bound, better = mean + sqrt_beta * variance.sqrt(), ahead + moved * z
-        else:
-            above, best_above = v[0].sum(), v[1].sum()
-            own = variance / above**2
-            moved = clarity * (own - here @ covariance @ there / (above * best_above)) / (own + noise).sqrt()
-            bound, better = (
-                logs.floor + above * (sqrt_beta * own.sqrt()).exp(),
-                above * (moved * z).exp() - best_above,
-            )
-        gain = (better.clamp_min(0) * density).sum() * step
-        found.append(bound + served * gain)
-    return torch.stack(found)
+def tiled_expectation(gp: ProductGP, x: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> Pair:
+    """``torch_expectation`` of arrays."""
+    with torch.no_grad():
+        return Pair(*(part.numpy() for part in torch_expectation(gp, tensor(x), nodes, weights)))
 
 
-def wasserstein_bound(model, x, nodes, weights, space, radius, sqrt_beta) -> Tensor:
-    """E[g] - radius·max‖∂g/∂c‖ from BoTorch's posterior and autograd in the context."""
+def torch_wasserstein_bound(gp, x: Tensor, nodes, weights, space, radius, sqrt_beta) -> Tensor:
+    """E[g] - radius·max‖∂g/∂c‖, B, from BoTorch's posterior and autograd in the context."""
     b = len(x)
-    points = torch.cat([nodes, space]).expand(b, -1, -1).clone().requires_grad_(True)
+    points = tensor(np.concatenate([nodes, space])).expand(b, -1, -1).clone().requires_grad_(True)
     pairs = torch.cat([x[:, None, :].expand(-1, points.shape[1], -1), points], dim=2)
-    posterior = model.posterior(pairs.reshape(b * points.shape[1], 1, -1))
+    posterior = to_botorch(gp).posterior(pairs.reshape(b * points.shape[1], 1, -1))
     bounds = (posterior.mean + sqrt_beta * posterior.variance.sqrt()).reshape(b, -1)
-    (slopes,) = torch.autograd.grad(bounds.sum(), points)
-    return bounds[:, : len(nodes)] @ weights - radius * slopes.norm(dim=2).max(1).values
+    (slopes,) = torch.autograd.grad(bounds.sum(), points, create_graph=x.requires_grad)
+    return bounds[:, : len(nodes)] @ tensor(weights) - radius * slopes.norm(dim=2).max(1).values
+
+
+def wasserstein_bound(gp, x: np.ndarray, nodes, weights, space, radius, sqrt_beta) -> np.ndarray:
+    """``torch_wasserstein_bound`` of arrays."""
+    found = torch_wasserstein_bound(gp, tensor(x), nodes, weights, space, radius, sqrt_beta)
+    return found.detach().numpy()
 
 
 def total_variation_primal(values, weights, radius, floor) -> float:
-    """min Σ q_m g_m + q_0 floor over laws q with Σ|q_m - w_m| + q_0 ≤ radius, as a linear programme.
+    """min Σ q_m g_m + q_0 floor over distributions q with Σ|q_m - w_m| + q_0 ≤ radius, as a linear programme.
 
     Variables: q (M), q_0, and the absolute differences a (M).
     """
@@ -120,6 +129,21 @@ def total_variation_dual(values, weights, radius, floor) -> float:
         solver=cp.HIGHS, primal_feasibility_tolerance=1e-10, dual_feasibility_tolerance=1e-10
     )  # a linear programme: the simplex method is exact
     return float(problem.value)
+
+
+def worst_weights(values, weights, radius) -> np.ndarray:
+    """The worst distribution on M nodes and S further points in the order of their values, M + S, greedily.
+
+    Probability radius/2 is taken from the highest nodes, one after the other, and put on the lowest point.
+    """
+    worst = np.concatenate([weights, np.zeros(len(values) - len(weights))])
+    moved = left = min(radius / 2, 1.0)
+    for m in np.argsort(-values[: len(weights)]):
+        taken = min(left, worst[m])
+        worst[m] -= taken
+        left -= taken
+    worst[values.argmin()] += moved
+    return worst
 
 
 def mmd_ball(values, weights, factor, radius) -> float:
@@ -160,27 +184,17 @@ def random_training(
     t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05
 ) -> Training:
     """Standardised data from a smooth function with noise."""
-    generator = torch.Generator().manual_seed(seed)
-    x = torch.rand(t, dx, generator=generator, dtype=torch.double)
-    c = torch.rand(t, dc, generator=generator, dtype=torch.double)
-    z = torch.cat([x, c], dim=1)
-    y = torch.sin(5 * z).sum(1) + (z[:, 0] - 0.4) * z[:, -1] * 3
-    y = y + noise * torch.randn(t, generator=generator, dtype=torch.double)
-    y = (y - y.mean()) / (y.std() if t > 1 else 1.0)
+    generator = np.random.default_rng(seed)
+    x, c = generator.random((t, dx)), generator.random((t, dc))
+    z = np.concatenate([x, c], axis=1)
+    y = np.sin(5 * z).sum(axis=1) + (z[:, 0] - 0.4) * z[:, -1] * 3
+    y = y + noise * generator.standard_normal(t)
+    y = (y - y.mean()) / (y.std(ddof=1) if t > 1 else 1.0)
     return Training(x, c, y, tuple(range(dx)), kernel)
 
 
-def fitted(
-    t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05, knee: float = 0.0
-) -> ProductGP:
-    """A GP fitted to ``random_training``, in logs of that knee."""
-    data = random_training(t, dx, dc, seed, kernel, noise).in_logs(knee)
+@lru_cache(maxsize=64)
+def fitted(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: float = 0.05) -> ProductGP:
+    """A GP fitted to ``random_training``."""
+    data = random_training(t, dx, dc, seed, kernel, noise)
     return ProductGP(data, fit(data))
-
-
-def value_and_slope(acquisition, x):
-    """Values and gradients of any differentiable acquisition function at x (B × Dx), by autograd."""
-    with torch.enable_grad():
-        x = x.detach().clone().requires_grad_(True)
-        value = acquisition(x[:, None])
-        return value.detach(), torch.autograd.grad(value.sum(), x)[0]

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 import windage
 from windage import cli
 
-QUICK = "\n[settings]\nraw_samples = 32\nrestarts = 2\nsamples = 16\n"
+QUICK = "\n[settings]\nraw_samples = 32\nrestarts = 2\nmembers = 4\n"
 
 
 def run(*arguments):

@@ -6,28 +6,56 @@ import shlex
 import subprocess
 import sys
 from dataclasses import fields
+from functools import reduce
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import windage
-from windage import cli
-from windage.methods import METHODS
-from windage.settings import Settings
+from windage import cli, methods
+from windage.methods import METHODS, Settings
 
 ROOT = Path(__file__).parent.parent
+TEN_LINES = r"stock \d+\.\d: expect -?\d+\.\d, 95 % -?\d+\.\d to -?\d+\.\d\n"
+
+
+@pytest.fixture
+def scripts(monkeypatch):
+    """The scripts can be imported."""
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
 
 
 def blocks(path: Path) -> list[str]:
     return re.findall(r"```python\n(.*?)```", path.read_text(), flags=re.DOTALL)
 
 
-def test_the_ten_lines_of_the_readme_run_as_written():
-    (example,) = blocks(ROOT / "README.md")
-    assert len([line for line in example.splitlines() if line.strip()]) == 10
-    result = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True)
-    assert re.match(r"stock \d+\.\d: expect -?\d+\.\d, 95 % -?\d+\.\d to -?\d+\.\d\n$", result.stdout)
+def run_all(path: Path) -> None:
+    """Each block of a page in turn, after those before it."""
+    names: dict[str, object] = {"__name__": path.stem}
+    for number, block in enumerate(blocks(path)):
+        exec(compile(block, f"{path.name} block {number}", "exec"), names)
+
+
+def lines(block: str) -> int:
+    return len([line for line in block.splitlines() if line.strip()])
+
+
+def test_the_ten_lines_of_the_readme_run_as_written_without_torch():
+    example = blocks(ROOT / "README.md")[0]
+    assert lines(example) == 10
+    code = example + "\nimport sys\nassert 'torch' not in sys.modules"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert re.fullmatch(TEN_LINES, result.stdout)
+
+
+def test_the_bridge_of_the_readme_runs_after_the_ten_lines(capsys):
+    _, bridge = blocks(ROOT / "README.md")
+    assert lines(bridge) == 6
+    run_all(ROOT / "README.md")
+    assert re.fullmatch(TEN_LINES + r"\{'stock': \d+\.\d+\}\n", capsys.readouterr().out)
 
 
 def test_the_second_section_of_the_readme_runs_without_python(tmp_path, monkeypatch):
@@ -53,13 +81,12 @@ def test_the_page_on_studies_runs(number):
     exec(compile(blocks(ROOT / "docs/studies.md")[number], "studies", "exec"), {})
 
 
-@pytest.mark.parametrize("number", range(len(blocks(ROOT / "docs/guide.md"))))
-def test_the_guide_runs(number, tmp_path, monkeypatch):
-    """Each block in turn, after those before it."""
+@pytest.mark.parametrize("page", ["guide", "auto", "architecture"])
+def test_the_pages_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for block in blocks(ROOT / "docs/guide.md")[: number + 1]:
-        exec(compile(block, f"guide block {number}", "exec"), names)
+    monkeypatch.setattr(methods, "METHODS", dict(METHODS))  # one page registers a method
+    assert blocks(ROOT / f"docs/{page}.md")
+    run_all(ROOT / f"docs/{page}.md")
 
 
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
@@ -73,7 +100,7 @@ def test_the_examples_run(script, tmp_path):
 def test_the_table_of_methods_in_the_readme_is_the_table():
     readme = (ROOT / "README.md").read_text()
     rows = re.findall(r"^\| `([a-z-]+)`[^|]*\| ([^|]*) \| ([^|]*) \|$", readme, flags=re.MULTILINE)
-    assert rows == [(m.name, m.law, m.objective) for m in METHODS.values()]
+    assert rows == [(m.name, m.distribution, m.objective) for m in METHODS.values()]
 
 
 def test_the_guide_lists_every_setting_with_its_default():
@@ -82,10 +109,75 @@ def test_the_guide_lists_every_setting_with_its_default():
     assert rows == {f.name: repr(f.default).replace("'", '"') for f in fields(Settings)}
 
 
+def test_the_guide_says_which_methods_use_a_setting():
+    guide = (ROOT / "docs/guide.md").read_text()
+    rows = re.findall(r"^\| `(\w+)` \| `[^`]*` \| ([^|]*) \|", guide, flags=re.MULTILINE)
+    for setting, written in rows:
+        users = [m.name for m in METHODS.values() if setting in m.used]
+        others = [name for name in METHODS if name not in users]
+        allowed = ", ".join(users) if others else "all"
+        assert written in (allowed, f"all but {', '.join(others)}"), setting
+
+
+def test_the_page_on_auto_has_its_constants_as_they_are(scripts):
+    import architecture
+
+    page = (ROOT / "docs/auto.md").read_text()
+    rows = re.findall(r"^\| `([A-Z_]+)` \| `([^`]+)` \| `([\w/]+)\.py` \| (.*) \|$", page, flags=re.MULTILINE)
+    for name, value, module, reason in rows:
+        found = getattr(import_module(f"windage.{module.replace('/', '.')}"), name)
+        assert found == pytest.approx(eval(value)), name
+        assert len(reason) > 5, name
+    tuning = [(constant.module, constant.name) for constant in architecture.tuning()]
+    assert [(f"{module}.py", name) for name, _, module, _ in rows][: len(tuning)] == tuning
+
+
+def resolve(name: str) -> object:
+    """What a name relative to ``windage`` stands for."""
+    parts, module = name.split("."), "windage"
+    while parts and find_spec(f"{module}.{parts[0]}"):
+        module = f"{module}.{parts.pop(0)}"
+        if not hasattr(import_module(module), "__path__"):
+            break
+    return reduce(getattr, parts, import_module(module))
+
+
+def test_every_name_on_the_page_of_the_architecture_is_there():
+    page = (ROOT / "docs/architecture.md").read_text()
+    rooms = {path.stem for path in (ROOT / "src/windage").iterdir()}
+    names = [name for name in re.findall(r"`([a-z]+(?:\.\w+)+)`", page) if name.split(".")[0] in rooms]
+    assert len(names) > 40
+    for name in names:
+        resolve(name)
+    with pytest.raises(AttributeError):
+        resolve("gp.ensemble.Ensemble.no_such_thing")
+
+
+def test_the_layers_of_the_page_and_of_the_picture_are_those_that_are_checked(scripts, tmp_path):
+    import architecture_picture
+
+    page = (ROOT / "docs/architecture.md").read_text()
+    table = page.split("## The layers")[1].split("## ")[0]
+    rows = [re.findall(r"`(\w+)`", row) for row in re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)]
+    assert rows == architecture_picture.layers()
+    assert list(architecture_picture.PURPOSES) == [name for row in rows for name in row]
+    assert set(architecture_picture.COLOURS) == set(architecture_picture.PURPOSES)
+    architecture_picture.main(tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 50_000
+
+
+def anchors(path: Path) -> set[str]:
+    """What a heading is called in a link."""
+    heads = re.findall(r"^#+ (.*)$", path.read_text(), flags=re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def test_links_between_documents_hold():
     for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for link in re.findall(r"\]\((?!https?:)([^)#]+)(?:#[^)]*)?\)", path.read_text()):
-            assert (path.parent / link).exists(), f"{path.name} points to {link}"
+        for link, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", path.read_text()):
+            there = path.parent / link if link else path
+            assert there.exists(), f"{path.name} points to {link}"
+            assert not anchor or anchor in anchors(there), f"{path.name} points to {link}#{anchor}"
 
 
 def test_the_changelog_knows_this_version():
@@ -102,6 +194,7 @@ def test_the_reproduction_shows_the_tables_that_were_printed():
         "later-regret",
         "runtime",
         "density",
+        "distribution-regret",
         "saa",
     ]
     for name, text in shown:

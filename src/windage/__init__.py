@@ -12,20 +12,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from windage.data import Observations
 from windage.errors import (
     ConfigurationError,
     InputError,
+    MissingExtraError,
     NotEnoughDataError,
     TrialError,
     WindageError,
+    WindageWarning,
 )
+from windage.observations import Observations, Trial
 from windage.space import Categorical, Integer, Real
-from windage.trial import Trial
 
 if TYPE_CHECKING:
     from windage.optimizer import Optimizer
-    from windage.recommendation import Prediction, Recommendation
+    from windage.prediction import Prediction, Recommendation
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "ConfigurationError",
     "InputError",
     "Integer",
+    "MissingExtraError",
     "NotEnoughDataError",
     "Observations",
     "Optimizer",
@@ -42,13 +44,14 @@ __all__ = [
     "Trial",
     "TrialError",
     "WindageError",
+    "WindageWarning",
     "__version__",
 ]
 
 _LAZY = {
     "Optimizer": "windage.optimizer",
-    "Prediction": "windage.recommendation",
-    "Recommendation": "windage.recommendation",
+    "Prediction": "windage.prediction",
+    "Recommendation": "windage.prediction",
 }
 
 

@@ -47,9 +47,10 @@ Report = Callable[[int, float, float, float], None]
 
 
 def run(seed: int, budget: int, report: Report) -> tuple[Optimizer, DemoResult]:
-    """Forty mornings: decide the stock, meet the demand, count the profit. The law stays hidden.
+    """Forty mornings: decide the stock, meet the demand, count the profit.
 
-    GP-UCB meets the same demand but never sees it, as a shop would that only looks at its profit.
+    The distribution of demand stays hidden. GP-UCB meets the same demand but never sees it, like a shop that
+    knows its profit alone.
     """
     problem = problems.get("newsvendor")
     demand = problem.sample_contexts(budget, np.random.default_rng(seed))[:, 0]
@@ -103,6 +104,6 @@ def picture(shop: Optimizer, path: str) -> None:
         "demand",
         path,
         outcome="profit",
-        true_density=problem.law.marginals[0].pdf,
+        true_density=problem.distribution.marginals[0].pdf,
         true_expectation=lambda x: problem.expected(x[:, None]),
     )

@@ -1,4 +1,4 @@
-"""The errors that windage raises. Each message names the field and says what to do."""
+"""The errors and warnings of windage. Each message names the field and says what to do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from difflib import get_close_matches
 
 class WindageError(Exception):
     """The base of every error that windage raises on purpose."""
+
+
+class WindageWarning(UserWarning):
+    """A study goes on, but not quite as described; the message says what is different."""
 
 
 class ConfigurationError(WindageError, ValueError):

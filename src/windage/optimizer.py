@@ -2,112 +2,121 @@
 
 Its state is a configuration, the observations, the pending trials, and the last fitted hyper-parameters (the
 warm start of the next fit). Every random number comes from the seed and the number of the trial, so the same
-seed and the same tells give the same asks, in any process, and looking (``recommend``, ``density``,
-``predict``) never changes what is asked next.
+seed and the same tells give the same asks, in any process. ``recommend``, ``density`` and ``predict`` never
+change what is asked next.
 """
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
-from typing import Any, overload
+from threading import RLock
+from typing import Any, Literal, Never, overload
 
-import torch
-
-from windage import recommendation, state
-from windage.combined import ExpectedBound
-from windage.data import Observations
-from windage.density import ContextDensity
-from windage.errors import ConfigurationError, InputError, NotEnoughDataError, TrialError, near_match
-from windage.evidence import Evidence
-from windage.maximize import maximize
-from windage.methods import AUTO, get_method
-from windage.nearby import best_nearby
-from windage.proposal import (
-    first_decision,
-    initial_decisions,
-    next_decision,
-    one_thread,
-    random_decision,
-    stream,
+from windage import prediction, serialization
+from windage.acquisition import Acquisition
+from windage.configuration import Configuration
+from windage.contexts import ContextDensity
+from windage.contexts.kde import Bandwidth, Boundary
+from windage.dataset import Dataset
+from windage.errors import (
+    ConfigurationError,
+    InputError,
+    NotEnoughDataError,
+    TrialError,
+    WindageError,
+    near_match,
 )
-from windage.recommendation import Prediction, Recommendation
-from windage.settings import Settings
-from windage.space import ContextSpace, DecisionSpace, Parameter, Real, Value, number, whole
-from windage.surrogate import Fitted, ProductGP
-from windage.surrogates import Fits, Key, surrogates
-from windage.trial import Trial
+from windage.gp import KernelName
+from windage.methods import Method, MethodName, State
+from windage.methods.settings import NAMES
+from windage.observations import Observations, Trial
+from windage.pending import PendingTrials
+from windage.prediction import Prediction, Recommendation
+from windage.proposal import best_decision, first_decision, random_decision, with_pending
+from windage.search import Seeds
+from windage.space import Array, Decision, Direction, Parameter, Real, number, whole
+from windage.threads import one_thread
 
 
 class Optimizer:
     """Chooses decisions whose outcome depends on contexts that are seen only afterwards.
 
     Args:
-        decisions: names → ``Real``, ``Integer`` or ``Categorical``.
-        contexts: names → ``Real``, with bounds, one bound or none. May be left out with ``gp-ucb``.
-        method: a row of ``windage methods``, or ``"auto"``.
+        decisions: decision variable → ``Real``, ``Integer`` or ``Categorical``.
+        contexts: context → ``Real``, with bounds, one bound or none. May be left out with ``gp-ucb``.
+        method: a name of ``windage methods``, or a ``Method`` of your own.
         direction: ``"maximize"`` or ``"minimize"`` the value.
         seed: of everything random; None draws one.
         initial: how many first decisions come from a Sobol sequence. None: 10, with ``auto`` 4 where no
-            decision is a choice, or a quarter of ``budget`` where that is less. History that was told counts
-            towards it.
+            decision variable is a choice, or a quarter of ``budget`` where that is less. History that was
+            told counts towards it.
         budget: how many decisions are planned, if known.
-        settings: see ``windage.settings.Settings``.
+        sqrt_beta: this and all that follow: see ``windage.methods.Settings``. A setting that the method does
+            not use is refused.
     """
 
     def __init__(
         self,
         decisions: Mapping[str, Parameter],
         contexts: Mapping[str, Real] | None = None,
-        method: str = AUTO,
-        direction: str = "maximize",
+        method: MethodName | Method = "auto",
+        direction: Direction = "maximize",
         seed: int | None = None,
         initial: int | None = None,
         budget: int | None = None,
-        **settings: Any,
+        *,
+        sqrt_beta: float | Literal["theorem"] | None = None,
+        lipschitz: float = 1.0,
+        samples: int | Literal["nodes"] | None = None,
+        space_points: int = 1024,
+        grid: int | None = None,
+        radius: float | None = None,
+        gamma: float = 0.1,
+        bandwidth: Bandwidth | float = "rule-of-thumb",
+        boundary: Boundary = "clamp",
+        kernel: KernelName | None = None,
+        members: int | None = None,
+        raw_samples: int = 1024,
+        restarts: int = 50,
+        **unknown: Never,
     ) -> None:
-        self._settings = Settings.of(settings, also=tuple(signature(type(self)).parameters)[:-1])
-        self._decisions = DecisionSpace.of(decisions)
-        self._contexts = ContextSpace.of(contexts, self._decisions)
-        self._method = get_method(method)
-        if self._method.uses_context and not self._contexts.names:
-            raise ConfigurationError(
-                f"method {method!r} needs at least one context, such as contexts={{'demand': Real()}}; "
-                'without any, use method="gp-ucb".'
-            )
-        if direction not in ("maximize", "minimize"):
-            raise ConfigurationError(
-                f'direction must be "maximize" or "minimize", not {direction!r}.'
-                + near_match(direction, ("maximize", "minimize"))
-            )
-        self._direction = direction
-        self._seed = secrets.randbits(32) if seed is None else whole(seed, "seed", ConfigurationError)
-        self._initial = initial_decisions(self._method, self._decisions.blocks, initial, budget)
-        self._observations = Observations(columns=(*self._decisions.names, *self._contexts.names))
-        self._look()
-        self._pending: dict[int, dict[str, Value]] = {}
-        self._adopted: set[int] = set()  # pending trials restored from a dictionary: any copy may tell them
-        self._asked = 0
-        self._fits: Fits = {}
-        self._fitted: dict[Key, Fitted] = {}
-        self._study = secrets.token_hex(8)
+        given = locals()  # the settings by name: they stand in the signature for editors, and only there
+        _refuse(unknown, Optimizer)
+        settings = {name: given[name] for name in NAMES}
+        self._configuration = Configuration.of(
+            decisions, contexts, method, direction, seed, initial, budget, settings
+        )
+        self._begin(Observations(columns=self._configuration.columns))
+
+    def _begin(self, observations: Observations) -> None:
+        kind, self._observations = self._configuration, observations
+        self._pending, self._ensemble = PendingTrials(kind.decisions), kind.ensemble()
+        self._data: Dataset = kind.dataset(observations)
+        self._lock = RLock()  # asks and tells of several threads come one after the other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=RLock())
 
     def __repr__(self) -> str:
+        kind = self._configuration
         return (
-            f"Optimizer({self._method.name}, {self._direction} over {', '.join(self._decisions.names)}; "
-            f"{len(self._observations)} told, {len(self._pending)} pending)"
+            f"Optimizer({kind.method.name}, {kind.direction} over {', '.join(kind.decisions.names)}; "
+            f"{len(self._observations)} told, {len(self._pending.decisions)} pending)"
         )
 
     @property
     def decisions(self) -> Mapping[str, Parameter]:
-        """The decisions by name."""
-        return dict(self._decisions.parameters)
+        """The decision variables by name."""
+        return dict(self._configuration.decisions.parameters)
 
     @property
     def contexts(self) -> Mapping[str, Real]:
         """The contexts by name."""
-        return dict(self._contexts.parameters)
+        return dict(self._configuration.contexts.parameters)
 
     @property
     def observations(self) -> Observations:
@@ -117,17 +126,17 @@ class Optimizer:
     @property
     def pending(self) -> tuple[Trial, ...]:
         """Trials asked for and not told yet."""
-        return tuple(Trial(k, dict(d), self._study) for k, d in self._pending.items())
+        return self._pending.trials()
 
     @property
     def density(self) -> ContextDensity:
         """The estimated density of the context."""
         self._need_observations("the density of the context")
-        if not self._contexts.names:
+        kind, seen = self._configuration, self._data.seen
+        if not kind.contexts.names:
             raise ConfigurationError("this study has no contexts, so there is no density.")
-        law, seed = self._evidence, stream(self._seed, "density")
-        assert law.kde is not None
-        return ContextDensity(law.kde, law.scale, self._contexts.names, seed)
+        settings, seed = kind.settings, Seeds(kind.seed)("density")
+        return ContextDensity.of(kind.contexts, seen, settings.bandwidth, settings.boundary, seed)
 
     @overload
     def ask(self) -> Trial: ...
@@ -137,153 +146,122 @@ class Optimizer:
         """The next decision, or a list of n. Each allows for those asked for and not told yet."""
         if n is not None:
             return [self.ask() for _ in range(whole(n, "n"))]
-        with one_thread():
-            point = self._propose(self._asked)
-        decision = self._decisions.decode(point.numpy())
-        trial = Trial(self._asked, decision, self._study)
-        self._pending[trial.number] = dict(decision)
-        self._asked += 1
-        return trial
+        with self._lock, one_thread():
+            return self._pending.add(self._propose())
 
-    def _propose(self, index: int) -> torch.Tensor:
+    def _propose(self) -> Array:
         """A point of the decisions' unit box."""
-        count = len(self._observations)
-        if count == 0 and self._initial == 0:
+        kind, count, pending = self._configuration, len(self._observations), self._pending.points()
+        seeds, blocks = Seeds(kind.seed, self._pending.asked), kind.decisions.blocks
+        if count == 0 and kind.initial == 0:
             raise NotEnoughDataError(
-                f"method {self._method.name!r} needs at least 1 observation before it can choose: "
+                f"method {kind.method.name!r} needs at least 1 observation before it can choose: "
                 "tell some history, or let initial be 1 or more."
             )
-        waiting = torch.from_numpy(self._decisions.encode(list(self._pending.values())))
-        if count == 0 or count + len(waiting) < self._initial:
-            inside = self._initial if self._method.off_the_ends else 0
-            return first_decision(self._decisions.blocks, waiting, self._seed, index, inside)
-        if self._method.build is None:
-            return random_decision(self._decisions.blocks, self._seed, index)
-        models = self._models(self._method.uses_context, keep=True)
-        numbers = list(self._pending)
-        return next_decision(self._method, models, self._evidence, waiting, numbers, self._seed, index)
+        if count == 0 or count + len(pending) < kind.initial:
+            return first_decision(blocks, pending, seeds)
+        if kind.method.build is None:
+            return random_decision(blocks, seeds)
+        state = self._state(kind.method.uses_context, keep=True)
+        return best_decision(self._acquisition(state), state, seeds("candidates"), pending).point
+
+    def _state(self, joint: bool, keep: bool = False) -> State:
+        """What is known now, with surrogates on (x, c) or on x alone; ``keep``: see ``Ensemble.models``."""
+        kind, data = self._configuration, self._data
+        with self._lock:
+            models = tuple(self._ensemble.models(data, joint, keep))
+        return State(
+            models,
+            data,
+            kind.density(data),
+            kind.settings,
+            kind.method.sqrt_beta_at(data, kind.settings),
+            Seeds(kind.seed, self._pending.asked),
+        )
+
+    def _acquisition(self, state: State) -> Acquisition:
+        """The method's acquisition function, which allows for the pending decisions."""
+        method, pending = self._configuration.method, self._pending
+        assert method.build is not None
+        return method.build(
+            with_pending(state, method.uses_context, pending.points(), list(pending.decisions))
+        )
 
     def tell(
         self,
-        trial: Trial | Mapping[str, Value],
+        trial: Trial | Decision,
         context: Mapping[str, float] | None = None,
         value: float | None = None,
+        **unknown: Never,
     ) -> None:
         """What happened: the context that was met and the value that came out.
 
         ``trial`` is one that was asked for, or a decision of your own (history). A decision that equals a
         pending one to the last digit is taken for it. Nothing changes on an error.
         """
-        if isinstance(trial, Trial):
-            decision: Mapping[str, Value] = self._check_trial(trial)
-        else:
-            decision = self._decisions.check(trial)
-        self._observations = self._observations.add([(decision, *self._check_result(context, value))])
-        self._look()
-        index = trial.number if isinstance(trial, Trial) else self._recognise(decision)
-        if index is not None:
-            self._drop(index)
+        _refuse(unknown, Optimizer.tell, InputError)
+        with self._lock:
+            if isinstance(trial, Trial):
+                decision: Decision = self._pending.check(trial)
+            else:
+                decision = self._configuration.decisions.check(trial)
+            self._add([(decision, *self._check_result(context, value))])
+            index = trial.number if isinstance(trial, Trial) else self._pending.recognise(decision)
+            if index is not None:
+                self._pending.drop(index)
+
+    def _add(self, rows: Sequence[tuple[Decision, Mapping[str, float], float]]) -> None:
+        self._observations = self._observations.add(rows)
+        self._data = self._configuration.dataset(self._observations)
 
     def _check_result(
         self, context: Mapping[str, float] | None, value: float | None
     ) -> tuple[dict[str, float], float]:
-        if context is None and self._contexts.names:
-            names = ", ".join(f"{name!r}: ..." for name in self._contexts.names)
+        contexts = self._configuration.contexts
+        if context is None and contexts.names:
+            names = ", ".join(f"{name!r}: ..." for name in contexts.names)
             raise InputError(f"the context is missing: give context={{{names}}}.")
-        met = self._contexts.check(context)
+        met = contexts.check(context)
         if value is None:
             raise InputError("the value is missing: give value=..., what came out of this decision.")
         return met, number(value, "value")
 
-    def _recognise(self, decision: Mapping[str, Value]) -> int | None:
-        """The pending trial of exactly this decision, if a real number in it makes a coincidence unlikely."""
-        if not any(isinstance(p, Real) for p in self._decisions.parameters.values()):
-            return None
-        return next((k for k, d in self._pending.items() if d == decision), None)
-
     def cancel(self, trial: Trial) -> None:
-        """Forget a pending trial whose result will never come; it no longer holds its place."""
+        """Forget a pending trial whose result will never come; later asks no longer allow for it."""
         if not isinstance(trial, Trial):
             raise TrialError(f"cancel takes a trial from ask() or from pending, not {trial!r}.")
-        self._check_trial(trial)
-        self._drop(trial.number)
-
-    def _drop(self, index: int) -> None:
-        del self._pending[index]
-        self._adopted.discard(index)
-
-    def _check_trial(self, trial: Trial) -> dict[str, Value]:
-        index = whole(trial.number, "the number of the trial", TrialError)
-        decision = self._pending.get(index)
-        own = trial.study == self._study
-        if decision is not None and own and decision != trial.decision:
-            raise TrialError(
-                f"the decision of trial {index} was changed since it was asked for. Cancel the trial, and "
-                "tell what was really done as history: tell({...}, ...)."
-            )
-        if decision is None and own and index < self._asked:
-            raise TrialError(
-                f"trial {index} was told or cancelled already; what was told stays. Ask for a new one."
-            )
-        if decision is None or not (own or index in self._adopted) or decision != trial.decision:
-            raise TrialError(
-                f"trial {index} is of another optimizer, or was told before this one was restored. Tell it "
-                "there, or tell its decision as history: tell(trial.decision, ...)."
-            )
-        return decision
+        with self._lock:
+            self._pending.check(trial)
+            self._pending.drop(trial.number)
 
     def recommend(self) -> Recommendation:
-        """The decision with the best posterior mean of the expectation under the estimated density."""
+        """The decision of the best expected outcome; of the best worst case, with a robust method.
+
+        Both are of the posterior mean under the estimated density: nothing is explored.
+        """
         self._need_observations("a recommendation")
+        kind = self._configuration
         with one_thread():
-            models = self._models(bool(self._contexts.names))
-            nodes = recommendation.context_nodes(self._evidence.kde)
-            known, own = models[0].data, stream(self._seed, "recommend")
-            mean, settings = ExpectedBound(models, nodes, 0.0), self._settings
-            blocks = self._decisions.blocks
-            best = maximize(mean, blocks, settings.raw_samples, settings.restarts, own, extra=known.x).point
-            best = best_nearby(mean, best, known.x[:0], own)
-            decision = self._decisions.decode(best.numpy())
-            found = self._predict(models, [decision])[0]
-        note = recommendation.weakness(self._observations, self._contexts.names)
-        return Recommendation(decision, found.expected, found.interval, found.worst_case, note)
+            state = self._state(bool(kind.contexts.names)).without_exploration()
+            objective = prediction.objective(kind.method, state)
+            best = best_decision(objective, state, Seeds(kind.seed)("recommendation"))
+            return prediction.recommend(kind.method, state, best.point)
 
     @overload
-    def predict(self, decision: Mapping[str, Value]) -> Prediction: ...
+    def predict(self, decision: Decision) -> Prediction: ...
     @overload
-    def predict(self, decision: Sequence[Mapping[str, Value]]) -> list[Prediction]: ...
-    def predict(
-        self, decision: Mapping[str, Value] | Sequence[Mapping[str, Value]]
-    ) -> Prediction | list[Prediction]:
+    def predict(self, decision: Sequence[Decision]) -> list[Prediction]: ...
+    def predict(self, decision: Decision | Sequence[Decision]) -> Prediction | list[Prediction]:
         """What is to be expected of a decision of your own, or of each of a list of them."""
         if isinstance(decision, Mapping) or not isinstance(decision, Sequence) or isinstance(decision, str):
             return self.predict([decision])[0]
         self._need_observations("a prediction")
-        checked = [self._decisions.check(d) for d in decision]
+        kind = self._configuration
+        checked = [kind.decisions.check(d) for d in decision]
+        if not checked:
+            return []
         with one_thread():
-            return self._predict(self._models(bool(self._contexts.names)), checked)
-
-    def _predict(self, models: list[ProductGP], decisions: list[dict[str, Value]]) -> list[Prediction]:
-        points, seen = torch.from_numpy(self._decisions.encode(decisions)), self._evidence
-        return recommendation.predict(models, seen.kde, seen.outcome, points, decisions)
-
-    def _look(self) -> None:
-        """See the observations anew."""
-        seen, up = self._observations, self._direction == "maximize"
-        self._evidence = Evidence(self._decisions, self._contexts, seen, up, self._settings)
-
-    def _models(self, joint: bool, keep: bool = False) -> list[ProductGP]:
-        """The GPs that follow all observations: on (x, c), or on x alone.
-
-        Only an ask keeps its fits as the next ones' start, so that looking changes nothing.
-        """
-        seed = stream(self._seed, "members")
-        found = surrogates(self._method, self._evidence, joint, self._fits, self._fitted, seed)
-        if keep:
-            for key, fitted in self._fitted.items():
-                if key[0] == joint and len(fitted.model.data.y) == len(self._observations):
-                    self._fits[key] = (fitted.count, fitted.hyperparameters)
-        return found
+            return prediction.predict(kind.method, self._state(bool(kind.contexts.names)), checked)
 
     def _need_observations(self, what: str) -> None:
         if not len(self._observations):
@@ -291,47 +269,32 @@ class Optimizer:
 
     def to_dict(self) -> dict[str, Any]:
         """The whole state as plain JSON values. ``from_dict`` continues exactly from it."""
-        return {
-            "format": state.FORMAT,
-            "decisions": state.space_to_dict(self._decisions.parameters),
-            "contexts": state.space_to_dict(self._contexts.parameters),
-            "method": self._method.name,
-            "direction": self._direction,
-            "seed": self._seed,
-            "initial": self._initial,
-            "settings": self._settings.changed(),
-            "observations": state.observations_to_list(self._observations),
-            "pending": [{"number": k, "decision": dict(d)} for k, d in self._pending.items()],
-            "asked": self._asked,
-            "fits": self.fits_to_dict(),
-        }
+        with self._lock:
+            pending, fits = self._pending, self._ensemble.fits
+            return serialization.to_dict(self._configuration, self._observations, pending, fits)
 
     def fits_to_dict(self) -> dict[str, Any]:
         """The last fits alone, where the next ones start; a part of ``to_dict``."""
-        return state.fits_to_dict(self._fits)
+        return serialization.fits_to_dict(self._ensemble.fits)
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Optimizer:
         """An optimizer that continues exactly as the one that was saved."""
-        with state.reading(saved):
-            optimizer = cls(
-                state.space_from_dict(saved["decisions"]),
-                state.space_from_dict(saved["contexts"]),
-                saved["method"],
-                saved["direction"],
-                whole(saved["seed"], "seed"),
-                whole(saved["initial"], "initial"),
-                **saved["settings"],
-            )
-            check, result = optimizer._decisions.check, optimizer._check_result
-            told = [(check(o["decision"]), *result(o["context"], o["value"])) for o in saved["observations"]]
-            optimizer._observations = optimizer._observations.add(told)
-            optimizer._look()
-            optimizer._asked = whole(saved["asked"], "asked")
-            pending = state.pending_from_list(saved["pending"], optimizer._asked)
-            optimizer._pending = {k: optimizer._decisions.check(d) for k, d in pending.items()}
-            optimizer._adopted = set(optimizer._pending)
-            blocks, contexts = optimizer._decisions.blocks, optimizer._contexts.names
-            width = blocks[-1].stop
-            optimizer._fits = state.fits_from_dict(saved["fits"], width, len(contexts), len(blocks))
+        with serialization.reading(saved):
+            optimizer = cls(**serialization.configuration_from_dict(saved))
+            kind = optimizer._configuration
+            check, result = kind.decisions.check, optimizer._check_result
+            rows = saved["observations"]
+            optimizer._add([(check(o["decision"]), *result(o["context"], o["value"])) for o in rows])
+            optimizer._pending = serialization.pending_from_dict(saved, kind.decisions)
+            optimizer._ensemble.fits = serialization.fits_from_dict(saved["fits"], kind)
         return optimizer
+
+
+def _refuse(
+    unknown: Mapping[str, object], function: Callable[..., Any], kind: type[WindageError] = ConfigurationError
+) -> None:
+    """An error for a keyword that a function has not."""
+    known = [name for name in signature(function).parameters if name not in ("self", "unknown")]
+    for name in unknown:
+        raise kind(f"unknown keyword {name!r}; the keywords are {', '.join(known)}.{near_match(name, known)}")

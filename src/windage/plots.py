@@ -1,17 +1,17 @@
-"""Pictures of a study with one decision and one context that matter: matplotlib, readable in grey."""
+"""Pictures of one decision variable and one context of a study: matplotlib, readable in grey."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from windage.errors import InputError, missing_extra
+from windage.errors import InputError, missing_extra, near_match
 from windage.space import Array, Real
 
 if TYPE_CHECKING:
-    from windage.optimizer import Optimizer
+    from windage import Optimizer
 
 INK, SOFT, BAND, PALE = "#1f3a5f", "#8a8f98", "#c9d6e8", "#e4e4e0"
 ACCENT = "#c2571a"
@@ -29,15 +29,28 @@ def pyplot() -> Any:
     return plt
 
 
+def _check(name: str, known: Iterable[str], what: str) -> None:
+    """An InputError where a picture cannot be drawn of this name."""
+    names = list(known)
+    if name not in names:
+        there = f"there is {', '.join(map(repr, names))}" if names else "this study has none"
+        raise InputError(f"the picture needs a {what}, not {name!r}; {there}.{near_match(name, names)}")
+
+
+def _real_decisions(optimizer: Optimizer) -> list[str]:
+    return [name for name, parameter in optimizer.decisions.items() if isinstance(parameter, Real)]
+
+
 def density(
     axes: Any, optimizer: Optimizer, context: str, truth: Callable[[Array], Array] | None = None
 ) -> None:
     """The contexts seen, their estimated density, and the true one where it is known."""
+    _check(context, optimizer.contexts, "context")
+    marginal = optimizer.density.marginal(context)
     seen = optimizer.observations.context_array((context,))[:, 0]
-    law = optimizer.density.marginal(context)
-    reach = 4 * law.bandwidth[context] if not optimizer.contexts[context].log else 0.1 * np.ptp(seen)
+    reach = 4 * marginal.bandwidth[context] if not optimizer.contexts[context].log else 0.1 * np.ptp(seen)
     line = np.linspace(seen.min() - reach, seen.max() + reach, 400)
-    estimate = law.pdf(line)
+    estimate = marginal.pdf(line)
     inside = line[estimate > 0]
     bins = min(20, 5 + len(seen) // 4)
     axes.hist(seen, bins=bins, density=True, color=PALE, edgecolor="white", label=f"{len(seen)} seen")
@@ -57,12 +70,10 @@ def expectation(
     outcome: str = "value",
     truth: Callable[[Array], Array] | None = None,
 ) -> None:
-    """The expected outcome over one decision with its 95 % band; other decisions as recommended."""
-    best = optimizer.recommend()
-    parameter = optimizer.decisions.get(decision)
-    if not isinstance(parameter, Real):
-        real = [name for name, p in optimizer.decisions.items() if isinstance(p, Real)]
-        raise InputError(f"the picture needs a Real decision, not {decision!r}; there are {real}.")
+    """The expected outcome over one decision variable with its 95 % band; the others as recommended."""
+    _check(decision, _real_decisions(optimizer), "Real decision variable")
+    best, parameter = optimizer.recommend(), optimizer.decisions[decision]
+    assert isinstance(parameter, Real)
     line = np.linspace(float(parameter.low or 0), float(parameter.high or 0), 200)
     found = optimizer.predict([{**best.decision, decision: float(v)} for v in line])
     low, high = np.array([p.interval for p in found]).T
@@ -91,7 +102,13 @@ def overview(
     true_density: Callable[[Array], Array] | None = None,
     true_expectation: Callable[[Array], Array] | None = None,
 ) -> None:
-    """Both pictures side by side, written to ``path`` (PNG, PDF or SVG by its ending)."""
+    """Both pictures side by side, written to ``path`` (PNG, PDF or SVG by its ending).
+
+    Raises:
+        InputError: ``decision`` is no Real decision variable, or ``context`` no context, of this study.
+    """
+    _check(context, optimizer.contexts, "context")
+    _check(decision, _real_decisions(optimizer), "Real decision variable")
     plt = pyplot()
     figure, (left, right) = plt.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
     density(left, optimizer, context, true_density)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from windage.bench.problems import Problem
 
 COLUMNS = ("problem", "method", "seed", "step", "value", "expected", "regret", "ask_seconds")
-"""Of the results, beside the decisions and the contexts."""
-LAW = ("pdf", "cdf", "sf", "ppf", "rvs")
+"""Of the results, beside the decision variables and the contexts."""
+MARGINAL = ("pdf", "cdf", "sf", "ppf", "rvs")
 
 
 def check(problem: Problem) -> None:
@@ -28,17 +28,19 @@ def check(problem: Problem) -> None:
         if name in COLUMNS:
             raise ConfigurationError(f"{words} {name!r} is a column of the results; choose another name.")
     if any(isinstance(p, Categorical) for p in space.parameters.values()):
-        raise ConfigurationError(f"{words} decisions are numbers here, Real or Integer, not Categorical.")
-    stated = [(p.low, p.high) for p in contexts.parameters.values()]
-    law = list(zip(*(bound.tolist() for bound in problem.law.box), strict=True))
-    if stated != law:
         raise ConfigurationError(
-            f"{words} the contexts are within {stated}, the law within {law}. They must agree: "
-            "ClippedLaw(marginals, bounds=[(low, high), ...])."
+            f"{words} decision variables are numbers here, Real or Integer, not Categorical."
         )
-    if not all(hasattr(marginal, name) for marginal in problem.law.marginals for name in LAW):
+    stated = [(p.low, p.high) for p in contexts.parameters.values()]
+    clipped = list(zip(*(bound.tolist() for bound in problem.distribution.box), strict=True))
+    if stated != clipped:
         raise ConfigurationError(
-            f"{words} a marginal must have {', '.join(LAW)}, as scipy's continuous laws."
+            f"{words} the contexts are within {stated}, the distribution within {clipped}. They must "
+            "agree: ClippedDistribution(marginals, bounds=[(low, high), ...])."
+        )
+    if not all(hasattr(marginal, name) for marginal in problem.distribution.marginals for name in MARGINAL):
+        raise ConfigurationError(
+            f"{words} a marginal must have {', '.join(MARGINAL)}, as scipy's continuous distributions."
         )
     _check_function(problem, words)
 
@@ -55,7 +57,7 @@ def _check_function(problem: Problem, words: str) -> None:
     if gave != "(3, 4)":
         raise ConfigurationError(
             f"{words} f must broadcast its leading dimensions: x of shape {x.shape} and c of shape {c.shape} "
-            f"must give (3, 4), but gave {gave}. Write x[..., 0] for the first decision."
+            f"must give (3, 4), but gave {gave}. Write x[..., 0] for the first decision variable."
         )
 
 

@@ -149,28 +149,26 @@ def judge(
     out: Out = None,
     as_json: AsJson = False,
 ) -> None:
-    """One method against the others and the published figures: regret, paired tests, seeds caught."""
+    """One method against the others and the published figures: regret, paired tests, seeds that are stuck."""
     from windage.bench.judge import sheets
     from windage.bench.results import load
-    from windage.methods import get_method
 
-    table = load(results, portfolio_data, plugin or ())
-    made = sheets(table, get_method(method).name)
+    made = sheets(load(results, portfolio_data, plugin or ()), method)
     if as_json:
         typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
     for sheet in made:
         show(sheet, out or results / "tables", quiet=as_json)
 
 
-@app.command("law-regret")
-def law_regret(
+@app.command("distribution-regret")
+def distribution_regret(
     seeds: Annotated[str, typer.Option(help="Of the contexts: 0-9.")] = "0-9",
     budget: Annotated[int, typer.Option(min=6)] = 200,
     out: Annotated[Path | None, typer.Option(help="Write the table here too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """What the estimate of the law alone costs: the regret of the decisions best under it, f known."""
-    from windage.bench import law_regret as study
+    """What the estimate of the distribution alone costs: the regret of decisions best under it, f known."""
+    from windage.bench import distribution_regret as study
     from windage.bench.configuration import LATER_PROBLEMS, parse_seeds
 
     chosen = parse_seeds(seeds)
@@ -191,26 +189,17 @@ def runtime(
     methods: Annotated[str | None, typer.Option(help="Only these, with commas.")] = None,
     budget: Annotated[int, typer.Option(min=12, help="Decisions a run.")] = 100,
     repeats: Annotated[int, typer.Option(min=1, help="Runs of windage for each method.")] = 3,
-    plain: Annotated[
-        str, typer.Option(help="Observations at which one plain ask is measured; 0 for none.")
-    ] = "15,55,99",
     out: Annotated[Path | None, typer.Option(help="Write the table here too.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Table 1: seconds for 100 decisions on Ackley, beside the plain BoTorch + CVXPY way (minutes)."""
+    """Table 1: seconds for 100 decisions on Ackley, beside those of the paper."""
     from windage.bench import runtime as study
     from windage.bench.configuration import PAPER_METHODS
     from windage.methods import get_method
 
     names = [get_method(name).name for name in dict.fromkeys(_names(methods) or PAPER_METHODS)]
-    if not all(part.strip().isdecimal() and int(part) <= budget for part in plain.split(",")):
-        raise ConfigurationError(
-            f"--plain takes numbers of observations up to the budget, such as 15,55,99; not {plain!r}."
-        )
-    at = sorted({int(part) for part in plain.split(",")} - {0})
-    console = Console(stderr=True)
-    with console.status("") as status:
-        timings = [study.measure(name, budget, repeats, at, status.update) for name in names]
+    with Console(stderr=True).status("") as status:
+        timings = [study.measure(name, budget, repeats, status.update) for name in names]
     if as_json:
         typer.echo(json.dumps([timing.to_dict() for timing in timings], indent=2))
     show(study.sheet(timings), out, quiet=as_json)
@@ -227,13 +216,13 @@ def density(
     from windage.bench import context_density as study
 
     rows = []
-    total = repetitions * len(study.LAWS) * len(study.RULES) * len(study.COUNTS)
+    total = repetitions * len(study.DISTRIBUTIONS) * len(study.RULES) * len(study.COUNTS)
     with Console(stderr=True).status("") as status:
         for row in study.measure(repetitions, seed=seed):
             rows.append(row)
             status.update(f"{len(rows)} of {total} densities")
     if as_json:
-        names = ("law", "bandwidth", "n", "distance")
+        names = ("distribution", "bandwidth", "n", "distance")
         typer.echo(json.dumps([dict(zip(names, row, strict=True)) for row in rows], indent=2))
     show(study.sheet(rows), out, quiet=as_json)
 
@@ -241,7 +230,7 @@ def density(
 @app.command()
 def saa(
     problem: Annotated[str, typer.Option(help="A problem's name.")] = "ackley",
-    observations: Annotated[int, typer.Option(min=2, help="Of the study that is looked at.")] = 50,
+    observations: Annotated[int, typer.Option(min=2, help="Of the study.")] = 50,
     repetitions: Annotated[int, typer.Option(min=1, help="Sets of samples of each size.")] = 20,
     seed: Annotated[int, typer.Option(min=0, max=10**9)] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the table and a picture here too.")] = None,

@@ -14,7 +14,7 @@ from windage import __version__
 from windage.bench import portfolio, problems
 from windage.bench.checks import file_name
 from windage.errors import ConfigurationError, near_match
-from windage.methods import METHODS, get_method
+from windage.methods import INITIAL, METHODS, get_method
 
 PAPER_PROBLEMS = (
     "ackley",
@@ -29,6 +29,8 @@ PAPER_PROBLEMS = (
 PAPER_METHODS = ("gp-ucb", "stableopt", "drbo-mmd", "drbo-mmd-minimax", "sbo-kde", "drbo-kde")
 LATER_PROBLEMS = ("ackley@0.2", "branin@0.2", "hartmann@0.2", "hartmann-complicated", "newsvendor")
 MOST_SEEDS = 10_000
+ENGINE = "numpy"
+"""What computed the decisions: another one's are not the same to the last bit."""
 FIXED = ("decisions", "contexts", "method", "direction", "seed", "budget")
 """Keywords of ``Optimizer`` that a run sets by itself."""
 
@@ -46,13 +48,8 @@ class Suite:
 
 
 SUITES: Mapping[str, Suite] = {
-    "paper": Suite(
-        PAPER_PROBLEMS,
-        PAPER_METHODS,
-        100,
-        tuple(range(100, 105)),
-    ),
-    # the protocol of the later works: wider laws, 5 initial decisions of the methods that they compare
+    "paper": Suite(PAPER_PROBLEMS, PAPER_METHODS, 100, tuple(range(100, 105))),
+    # the protocol of the later works: wider distributions, 5 first decisions of the methods they compare
     "later": Suite(
         LATER_PROBLEMS,
         PAPER_METHODS,
@@ -82,6 +79,7 @@ class Configuration:
     """The suite's."""
     noise: float = 0.0
     version: str = __version__
+    engine: str = ENGINE
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -137,8 +135,6 @@ class Task:
     sources: Sources
     inputs: Mapping[str, str]
     """The digests of what the problem and the method come from."""
-    parent: int | None = None
-    """The process without which this run shall not go on."""
 
     @property
     def name(self) -> str:
@@ -194,7 +190,8 @@ def plan(
     configuration = Configuration(steps, keywords, base.initial, noise)
     chosen = [problems.get(name, noise, sources.portfolio_data) for name in names]
     for problem in chosen:  # refuses a wrong setting before anything runs
-        new_optimizer(problem, methods[0], 0, configuration)
+        for method in methods:
+            new_optimizer(problem, method, 0, configuration)
     where = str(folder.resolve())
     return [
         Task(problem.name, method, seed, configuration, where, sources, digests(problem, method))
@@ -208,13 +205,13 @@ def new_optimizer(problem: problems.Problem, method: str, seed: int, configurati
     """A fresh ``Optimizer`` for a run."""
     from windage.optimizer import Optimizer
 
-    keywords = dict(configuration.settings)
-    if get_method(method).initial is None:
+    keywords, chosen = dict(configuration.settings), get_method(method)
+    if chosen.initial == INITIAL:
         keywords.setdefault("initial", configuration.initial)
     return Optimizer(
         problem.decisions,
         problem.contexts,
-        method=method,
+        method=chosen,
         seed=seed,
         budget=configuration.budget,
         **keywords,

@@ -42,7 +42,7 @@ STYLES: Mapping[str, Style] = {
     "drbo-mmd-minimax": Style("#8d6cab", (0, (4, 1.5, 1, 1.5)), "v"),
     "stableopt": Style("#a08a2c", (0, (1, 1.2)), "D"),
     "gp-ucb": Style("#7d838c", (0, (3, 1.5)), "x"),
-    "kg-kde": Style("#d6224a", "-", "*"),
+    "auto": Style("#d6224a", "-", "*"),
 }
 SPARE = (
     Style("#000000", (0, (8, 2, 1, 2)), "P"),
@@ -133,16 +133,16 @@ def _panel(axes: Any, table: pandas.DataFrame, problem: str, kind: str, methods:
             continue
         number = curves.index.to_numpy() + 1
         mean = curves.mean(axis=1).to_numpy()
-        look = style(method, methods)
+        line = style(method, methods)
         if curves.shape[1] > 1:
             error = curves.std(axis=1, ddof=1).to_numpy() / np.sqrt(curves.shape[1])
-            axes.fill_between(number, mean - error, mean + error, color=look.colour, alpha=0.15, linewidth=0)
+            axes.fill_between(number, mean - error, mean + error, color=line.colour, alpha=0.15, linewidth=0)
         axes.plot(
             number,
             mean,
-            color=look.colour,
-            linestyle=look.dashes,
-            marker=look.mark,
+            color=line.colour,
+            linestyle=line.dashes,
+            marker=line.mark,
             markersize=4.5,
             markevery=(max(len(number) // 10, 1) - 1, max(len(number) // 5, 1)),
             linewidth=1.6,
@@ -173,13 +173,13 @@ def _label(axes: Any, ends: list[tuple[float, str]], last: int, methods: Sequenc
     low, high = axes.get_ylim()
     gap = LABEL_GAP * (high - low)
     ends = sorted(ends)
-    places = [value for value, _ in ends]
-    for i in range(1, len(places)):
-        places[i] = max(places[i], places[i - 1] + gap)
-    shift = float(np.mean(places) - np.mean([value for value, _ in ends]))
-    places = [place - shift for place in places]
-    for (value, method), place in zip(ends, places, strict=True):
-        look = style(method, methods)
-        axes.plot([last, last * 1.03], [value, place], color=look.colour, linewidth=0.6, clip_on=False)
-        axes.text(last * 1.04, place, method, color=look.colour, fontsize=8, va="center", clip_on=False)
-    axes.set_ylim(min(low, places[0] - gap), max(high, places[-1] + gap))
+    heights = [value for value, _ in ends]
+    for i in range(1, len(heights)):
+        heights[i] = max(heights[i], heights[i - 1] + gap)
+    shift = float(np.mean(heights) - np.mean([value for value, _ in ends]))
+    heights = [height - shift for height in heights]
+    for (value, method), height in zip(ends, heights, strict=True):
+        line = style(method, methods)
+        axes.plot([last, last * 1.03], [value, height], color=line.colour, linewidth=0.6, clip_on=False)
+        axes.text(last * 1.04, height, method, color=line.colour, fontsize=8, va="center", clip_on=False)
+    axes.set_ylim(min(low, heights[0] - gap), max(high, heights[-1] + gap))

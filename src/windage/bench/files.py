@@ -13,7 +13,7 @@ PART = ".part"
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write beside the place, then move: a reader, or a kill at any moment, never meets half a file."""
+    """Write beside it, then move: a reader, or a kill at any moment, never meets half a file."""
     partial = path.with_name(f"{path.name}.{os.getpid()}{PART}")
     try:
         partial.write_bytes(content)

@@ -1,6 +1,6 @@
 """How one method stands against the others and against what was published, on the suite ``later``.
 
-The published figures are of the works that this protocol comes from (docs/evidence.md): mean cumulative
+The published figures are of the works that this protocol comes from (docs/reproduction.md): mean cumulative
 regret over the seeds 100 to 109, recomputed from their published decisions against the exact optimum.
 """
 
@@ -53,10 +53,10 @@ INITIAL = SUITES["later"].initial or 0
 """The protocol's first decisions, which a method may choose itself."""
 LAST = 10
 """The decisions over which the regret at the end is taken."""
-TRAP = 0.1
-"""A run is caught if it ends with a regret above this share of the range of the expectation."""
+STUCK = 0.1
+"""A run is stuck in a local optimum if it ends with more regret than this share of the range of E f."""
 SCANNED = 4096
-"""Decisions among which the worst expectation is looked for."""
+"""Decisions among which the worst expectation is sought."""
 
 
 def sheets(table: pandas.DataFrame, method: str) -> list[Sheet]:
@@ -178,27 +178,27 @@ def holm(ps: list[float]) -> list[float]:
 
 
 def ends(table: pandas.DataFrame, ranges: Mapping[str, float]) -> Sheet:
-    """Problems × methods: how far the worst seed is from the best decision at the end, and who is caught."""
+    """Problems × methods: how far the worst seed is from the best decision at the end, and who is stuck."""
     last = table[table["step"] > table["step"].max() - LAST]
     by_run = _by_run(last, "mean")
     methods = list(dict.fromkeys(table["method"]))
     rows = []
     for problem, whole in ranges.items():
-        cells = [Cell(f"{TRAP * whole:.3g}", values=(TRAP * whole, 0))]
+        cells = [Cell(f"{STUCK * whole:.3g}", values=(STUCK * whole, 0))]
         for method in methods:
             found = by_run.get((problem, method), {}).values()
             if not found:
                 cells.append(Cell("", values=(math.nan, 0)))
                 continue
-            caught = sum(value > TRAP * whole for value in found)
-            cells.append(Cell(f"{max(found):.3g}, {caught} of {len(found)}", values=(max(found), caught)))
+            stuck = sum(value > STUCK * whole for value in found)
+            cells.append(Cell(f"{max(found):.3g}, {stuck} of {len(found)}", values=(max(found), stuck)))
         rows.append((problem, tuple(cells)))
     title = (
         f"Regret of the worst seed, mean over the last {LAST} decisions, and how many seeds end above a "
         "tenth of the range of the expectation"
     )
     return Sheet(
-        "ends", title, ("problem", "a tenth of the range", *methods), tuple(rows), ("worst", "caught")
+        "ends", title, ("problem", "a tenth of the range", *methods), tuple(rows), ("worst", "stuck")
     )
 
 

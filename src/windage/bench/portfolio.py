@@ -1,8 +1,8 @@
 """The portfolio's return: the posterior mean of a GP on a table of simulated years (paper, Section 4.3).
 
 The table that comes with windage was simulated by ``scripts/portfolio_samples.py`` (``data/README.md`` says
-how); another one can be given by its path. The kernel is a product over decisions and contexts, so that the
-expectation over contexts is one vector (docs/methods.md).
+how); another one can be given by its path. The kernel is a product over decision variables and contexts, so
+that the expectation over contexts is one vector (docs/methods.md).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from zipfile import BadZipFile
 
 import numpy as np
@@ -30,7 +30,8 @@ VALUE = "annual_return_percent"
 COLUMNS = (*DECISIONS, *CONTEXTS, VALUE)
 FIT_ROWS = 1000
 """Rows that the lengthscales are fitted to; all rows make the mean."""
-KERNEL = "matern"
+KERNEL: Literal["matern"] = "matern"
+HYPERPARAMETERS = ("x", "c", "noise", "mean", "log_posterior")
 PAIRS = 2**19
 """Kernel values computed at a time."""
 FEWEST = 20
@@ -78,7 +79,7 @@ def read(path: str | Path | None = None) -> Samples:
         row, column = np.argwhere(outside)[0]
         raise InputError(
             f"the table of samples {path} has {table[row, column]:g} in row {row + 1}, column "
-            f"{COLUMNS[column]}: decisions and contexts must be scaled to 0 … 1."
+            f"{COLUMNS[column]}: decision variables and contexts must be scaled to 0 … 1."
         )
     if np.ptp(table[:, -1]) == 0:
         raise InputError(f"the table of samples {path} has the same {VALUE} in all rows.")
@@ -146,15 +147,14 @@ def _data(name: str) -> Any:
 
 def fit(samples: Samples) -> dict[str, Any]:
     """The GP's hyper-parameters as plain numbers, fitted to the first ``FIT_ROWS`` rows."""
-    import torch
-
-    from windage import surrogate
-    from windage.proposal import one_thread
+    from windage import gp
+    from windage.threads import one_thread
 
     y = (samples.y - samples.y.mean()) / samples.y.std()
-    x, c, outcome = (torch.from_numpy(np.ascontiguousarray(a[:FIT_ROWS])) for a in (samples.x, samples.c, y))
+    x, c, outcome = (np.ascontiguousarray(a[:FIT_ROWS]) for a in (samples.x, samples.c, y))
     with one_thread():
-        return asdict(surrogate.fit(surrogate.Training(x, c, outcome, (0, 1, 2), KERNEL)))
+        found = asdict(gp.fit(gp.Training(x, c, outcome, (0, 1, 2), KERNEL)))
+    return {name: found[name] for name in HYPERPARAMETERS}
 
 
 @dataclass(frozen=True)
@@ -225,23 +225,28 @@ class Portfolio:
     @cached_property
     def _alpha(self) -> Array:
         """K⁻¹(y - m), on one thread so that it is the same in every process."""
-        import torch
+        from scipy.linalg import cho_solve
 
-        from windage.proposal import one_thread
+        from windage.threads import one_thread
 
         samples, hyper = self.samples, self.hyperparameters
         y = (samples.y - samples.y.mean()) / samples.y.std() - hyper["mean"]
         covariance = self._kernel(samples.x, "x") * self._kernel(samples.c, "c")
         covariance[np.diag_indices(len(y))] += hyper["noise"]
         with one_thread():
-            factor = torch.linalg.cholesky(torch.from_numpy(covariance))
-            return np.asarray(torch.cholesky_solve(torch.from_numpy(y)[:, None], factor)[:, 0].numpy())
+            return np.asarray(cho_solve((np.linalg.cholesky(covariance), True), y))
 
     def _kernel(self, points: Array, part: str) -> Array:
-        """The Matérn-5/2 kernel between points and the table, n × t, over the decisions or the contexts."""
-        table = self.samples.x if part == "x" else self.samples.c
-        s = np.zeros((len(points), len(table)))
-        for d, lengthscale in enumerate(self.hyperparameters[part]):
-            s += np.square((points[:, d, None] - table[None, :, d]) / lengthscale)
+        """The Matérn-5/2 kernel between points and the table, n × t, over decision variables or contexts."""
+        lengthscale = np.array(self.hyperparameters[part])
+        a, b = points / lengthscale, (self.samples.x if part == "x" else self.samples.c) / lengthscale
+        s = -2 * a @ b.T  # squared distances ‖a‖² + ‖b‖² - 2ab; in place, as they are many
+        s += (a**2).sum(axis=1)[:, None]
+        s += (b**2).sum(axis=1)
+        np.maximum(s, 0, out=s)
         root = np.sqrt(5 * s)
-        return np.asarray((1 + root + 5 / 3 * s) * np.exp(-root))
+        s *= 5 / 3
+        s += root
+        s += 1
+        s *= np.exp(-root, out=root)
+        return np.asarray(s)

@@ -16,10 +16,10 @@ from scipy import stats
 from scipy.optimize import minimize
 from scipy.stats import qmc
 
-from windage.bench import functions, laws, portfolio
+from windage.bench import distributions, functions, portfolio
 from windage.bench.cache import cached
 from windage.bench.checks import check
-from windage.bench.laws import ClippedLaw, Mixture
+from windage.bench.distributions import ClippedDistribution, Mixture
 from windage.errors import ConfigurationError, near_match
 from windage.space import Array, DecisionSpace, Integer, Parameter, Real
 
@@ -50,7 +50,8 @@ class Problem:
     summary: str
     decisions: Mapping[str, Parameter]
     contexts: Mapping[str, Real]
-    law: ClippedLaw
+    distribution: ClippedDistribution
+    """Of the context; hidden from the methods."""
     function: Callable[[Array, Array], Array]
     noise: float = 0.0
     """Standard deviation of the normal noise that ``observe`` adds."""
@@ -66,15 +67,15 @@ class Problem:
         return values + self.noise * rng.standard_normal(len(values)) if self.noise else values
 
     def sample_contexts(self, n: int, rng: np.random.Generator) -> Array:
-        """n contexts from the true law, n × Dc."""
-        return self.law.sample(n, rng)
+        """n contexts from the true distribution, n × Dc."""
+        return self.distribution.sample(n, rng)
 
     def expected(self, x: Array, sobol: bool = False) -> Array:
-        """E f(x, c) over the true law: by quadrature for one and two contexts, else 2^21 Sobol points.
+        """E f(x, c) under the true distribution: quadrature for one or two contexts, else 2^21 Sobol points.
 
         ``sobol=True`` takes the Sobol points in any case.
         """
-        average = self._average(laws.EXACT, sobol=True) if sobol else self._exact
+        average = self._average(distributions.EXACT, sobol=True) if sobol else self._exact
         return average(_matrix(x, len(self.decisions)))
 
     @cached_property
@@ -87,24 +88,24 @@ class Problem:
         """Many points scored on few nodes, the best climbed on more, the very best on all."""
         low, high = self.box
         raw = self._valid(low + (high - low) * qmc.Sobol(len(low), seed=0).random(SCAN))
-        ranked = raw[np.argsort(-self._average(laws.SCAN)(raw), kind="stable")]
+        ranked = raw[np.argsort(-self._average(distributions.SCAN)(raw), kind="stable")]
         bounds = list(zip(low, high, strict=True))
 
         def losing(average: Callable[[Array], Array]) -> Callable[[Array], float]:
             return lambda x: -float(average(self._valid(x)[None])[0])
 
-        rough = losing(self._average(laws.CLIMB))
+        rough = losing(self._average(distributions.CLIMB))
         climbed = [minimize(rough, start, method="L-BFGS-B", bounds=bounds) for start in ranked[:CLIMBS]]
         start = min(climbed, key=lambda r: float(r.fun)).x
         whole = np.array([float(isinstance(p, Integer)) for p in self.decisions.values()])
-        # a law with atoms or a function with kinks stops a gradient method early
+        # a distribution with atoms or a function with kinks stops a gradient method early
         fine = {"xatol": 1e-6, "fatol": 1e-11, "initial_simplex": _simplex(start, low, high, whole)}
         top = minimize(losing(self._exact), start, method="Nelder-Mead", bounds=bounds, options=fine)
         return {"decision": self._valid(top.x).tolist(), "value": -float(top.fun)}
 
     @property
     def box(self) -> tuple[Array, Array]:
-        """The bounds of the decisions, Dx each."""
+        """The bounds of the decision variables, Dx each."""
         parameters = DecisionSpace.of(self.decisions).parameters.values()
         numbers = [(p.low, p.high) for p in parameters if isinstance(p, Real | Integer)]
         low, high = np.array(numbers, dtype=float).T
@@ -117,7 +118,7 @@ class Problem:
         return np.where(whole, np.rint(inside), inside)
 
     def _average(self, level: str, sobol: bool = False) -> Callable[[Array], Array]:
-        points, weights = self.law.nodes(level, sobol)
+        points, weights = self.distribution.nodes(level, sobol)
         own = getattr(self.function, "average", None)
         if own is not None:
             result: Callable[[Array], Array] = own(points, weights)
@@ -126,13 +127,13 @@ class Problem:
 
     @cached_property
     def _exact(self) -> Callable[[Array], Array]:
-        return self._average(laws.EXACT)
+        return self._average(distributions.EXACT)
 
     def _fingerprint(self) -> str:
-        """A digest of what the optimum depends on: the box, the law, and the function at fixed points."""
+        """A digest of what the optimum depends on: box, distribution, and the function at fixed points."""
         low, high = self.box
         x = self._valid(low + (high - low) * qmc.Sobol(len(low), seed=1).random(64))
-        points, weights = self.law.nodes(laws.SCAN)
+        points, weights = self.distribution.nodes(distributions.SCAN)
         c = points[np.linspace(0, len(points) - 1, 64).astype(int)]
         numbers = (low, high, points, weights, np.round(self.evaluate(x, c), 9))
         return hashlib.sha256(b"".join(np.ascontiguousarray(a).tobytes() for a in numbers)).hexdigest()[:16]
@@ -165,8 +166,8 @@ def _unit(*names: str) -> dict[str, Real]:
     return {name: Real(0, 1) for name in names}
 
 
-def _normal(deviation: float, count: int = 1) -> ClippedLaw:
-    return ClippedLaw((stats.norm(0.5, deviation),) * count)
+def _normal(deviation: float, count: int = 1) -> ClippedDistribution:
+    return ClippedDistribution((stats.norm(0.5, deviation),) * count)
 
 
 COMPLICATED = Mixture(
@@ -181,15 +182,15 @@ COMPLICATED = Mixture(
         stats.cauchy(0.8, 0.02),
     )
 )
-"""Six normal and two Cauchy laws, equally likely (paper, Appendix B)."""
+"""Six normal and two Cauchy distributions, equally likely (paper, Appendix B)."""
 
 
 def _table() -> tuple[Problem, ...]:
     two, five, one = _unit("x1", "x2"), _unit("x1", "x2", "x3", "x4", "x5"), _unit("c")
-    ackley = ("two decisions and one context of a bumpy hill", two, one)
-    branin = ("two decisions and two contexts, the modified Branin", two, _unit("c1", "c2"))
-    hartmann = ("five decisions and one context", five, one)
-    trading = (_unit(*portfolio.DECISIONS), _unit(*portfolio.CONTEXTS))
+    ackley = ("two decision variables and one context, a bumpy hill", two, one)
+    branin = ("two decision variables and two contexts, the modified Branin", two, _unit("c1", "c2"))
+    hartmann = ("five decision variables and one context", five, one)
+    trading, year = (_unit(*portfolio.DECISIONS), _unit(*portfolio.CONTEXTS)), portfolio.Portfolio()
     return (
         Problem("ackley", *ackley, _normal(0.15), functions.ackley),
         Problem("branin", *branin, _normal(0.1, 2), functions.modified_branin),
@@ -198,7 +199,7 @@ def _table() -> tuple[Problem, ...]:
             "hartmann-complicated",
             "Hartmann's, with a context of many modes and long tails",
             *hartmann[1:],
-            ClippedLaw((COMPLICATED,)),
+            ClippedDistribution((COMPLICATED,)),
             functions.hartmann,
             reward=True,
         ),
@@ -207,7 +208,7 @@ def _table() -> tuple[Problem, ...]:
             "how much to stock before demand is known",
             _unit("stock"),
             _unit("demand"),
-            ClippedLaw((stats.burr12(2, 20),)),
+            ClippedDistribution((stats.burr12(2, 20),)),
             functions.newsvendor,
         ),
         Problem(
@@ -215,24 +216,24 @@ def _table() -> tuple[Problem, ...]:
             "a trading policy before spread and borrowing cost are known",
             *trading,
             _normal(0.1, 2),
-            portfolio.Portfolio(),
+            year,
         ),
         Problem(
             "portfolio-uniform",
             "the same, with spread and borrowing cost anywhere in their range",
             *trading,
-            ClippedLaw((stats.uniform(0, 1),) * 2),
-            portfolio.Portfolio(),
+            ClippedDistribution((stats.uniform(0, 1),) * 2),
+            year,
         ),
         Problem(
             "ackley-4",
-            "two decisions and four contexts of a bumpy hill",
+            "two decision variables and four contexts, a bumpy hill",
             two,
             _unit("c1", "c2", "c3", "c4"),
             _normal(0.15, 4),
             functions.ackley,
         ),
-        # the protocol of later works: wider laws
+        # the protocol of later works: wider distributions
         Problem("ackley@0.2", *ackley, _normal(0.2), functions.ackley),
         Problem("branin@0.2", *branin, _normal(0.2, 2), functions.modified_branin),
         Problem("hartmann@0.2", *hartmann, _normal(0.2), functions.hartmann),

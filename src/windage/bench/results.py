@@ -7,11 +7,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from windage.bench import problems, steps
+from windage.bench import manifest, problems, steps
 from windage.bench.checks import COLUMNS
 from windage.bench.configuration import Sources, problem_digest
 from windage.bench.run import score
-from windage.bench.runner import read_manifest
 from windage.errors import ConfigurationError
 from windage.methods import METHODS
 
@@ -24,12 +23,12 @@ def load(
 ) -> pandas.DataFrame:
     """All finished runs of a folder, a row a step.
 
-    problem, method, seed, step, the decisions, the contexts, value, expected, regret, ask_seconds;
+    problem, method, seed, step, the decision variables, the contexts, value, expected, regret, ask_seconds;
     sorted. ``regret`` is the optimum of the expectation minus ``expected``. A folder that was made with
     another table of samples or with plugins needs them again.
     """
     folder = Path(out)
-    noise = read_manifest(folder)["configuration"]["noise"]
+    noise = manifest.read(folder)["configuration"]["noise"]
     sources = Sources.of(portfolio_data, [plugins] if isinstance(plugins, str) else plugins)
     sources.load()
     frames = []

@@ -33,7 +33,7 @@ from windage.space import Array
 CONTEXT, NOISE = 1, 2
 """The streams of a seed: contexts and noise, the same for every method."""
 _ONE_AT_A_TIME = threading.Lock()
-"""A cluster's process may have several threads; they would change each other's number of torch threads."""
+"""A cluster's process may have several threads: one run at a time, so that its seconds are its own."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,6 @@ class Result:
 
 def execute(task: Task) -> Result:
     """Do what is left of a run and score it; a fault of the problem or the method is recorded, not raised."""
-    _stop_if_orphaned(task)
     with _ONE_AT_A_TIME, _locked(steps.with_ending(task.path, steps.LOCK)):
         try:
             problem = task.find_problem()
@@ -74,18 +73,11 @@ def record_failure(task: Task, error: str, text: str = "") -> Result:
     return Result(task.name, record["error"])
 
 
-def _stop_if_orphaned(task: Task) -> None:
-    """End this process if the command that started it is gone: its successor does the work."""
-    if task.parent is not None and os.getppid() != task.parent:
-        os._exit(1)
-
-
 def _run(task: Task, problem: Problem) -> None:
     done, size = steps.read_steps(task.path)
     optimizer = _restored(new_optimizer(problem, task.method, task.seed, task.configuration), done)
     with steps.appending(task.path, size) as append:
         for step in range(len(done), task.configuration.budget):
-            _stop_if_orphaned(task)
             start = time.perf_counter()
             trial = optimizer.ask()
             seconds = time.perf_counter() - start
@@ -97,7 +89,7 @@ def _run(task: Task, problem: Problem) -> None:
                 "context": context,
                 "value": value,
                 "ask_seconds": seconds,
-                "fits": optimizer.to_dict()["fits"],
+                "fits": optimizer.fits_to_dict(),
                 "inputs": dict(task.inputs),
             }
             append(record)
@@ -153,7 +145,7 @@ def score(path: Path, problem: Problem) -> None:
 @cache
 def made_by() -> dict[str, Any]:
     """The version, the commit where there is one, and the machine."""
-    import torch
+    import scipy
 
     return {
         "version": __version__,
@@ -163,8 +155,8 @@ def made_by() -> dict[str, Any]:
             "processor": _processor(),
             "cores": os.cpu_count(),
             "python": platform.python_version(),
-            "torch": torch.__version__,
             "numpy": np.__version__,
+            "scipy": scipy.__version__,
         },
     }
 

@@ -6,7 +6,6 @@ manifest; what is finished is never touched again.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import threading
@@ -15,21 +14,22 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from windage.bench import steps
-from windage.bench.configuration import Configuration, Task
-from windage.bench.files import PART, lock, write_whole
-from windage.bench.run import Result, execute, made_by, record_failure
+from windage.bench import manifest, steps
+from windage.bench.configuration import Task
+from windage.bench.files import lock
+from windage.bench.run import Result, execute, record_failure
 from windage.errors import ConfigurationError, WindageError, missing_extra
 
-MANIFEST, LOCK = "manifest.json", ".lock"
 POLL_SECONDS = 0.5
 PATIENCE = 3
 """How often the pool of processes may break before any run was begun."""
 CONNECT_SECONDS = 10
+ORPHAN_SECONDS = 0.5
+"""How often a working process sees whether its command is still there."""
 
 
 class Display(Protocol):
@@ -77,7 +77,7 @@ def run_all(
     configuration = tasks[0].configuration
     results: list[Result] = []
     with _cluster(backend, scheduler) as client, _claimed(folder):
-        _check_manifest(folder, configuration)
+        manifest.check(folder, configuration)
         left = [task for task in tasks if not _is_finished(task)]
         try:
             with _Watch(tasks, left, display) as watch:
@@ -87,9 +87,9 @@ def run_all(
                     watch.finished(result)
         except BaseException:
             with suppress(steps.StorageError):  # the fault itself is what is told
-                write_manifest(folder, configuration)
+                manifest.write(folder, configuration)
             raise
-        write_manifest(folder, configuration)
+        manifest.write(folder, configuration)
     failed = tuple(result for result in results if result.error is not None)
     return Summary(len(results) - len(failed), len(tasks) - len(left), failed)
 
@@ -112,7 +112,7 @@ def _is_finished(task: Task) -> bool:
 
 def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     """Results as they come. A run that kills its process is found, recorded and left out."""
-    left = {task.name: replace(task, parent=os.getpid()) for task in tasks}
+    left = {task.name: task for task in tasks}
     broken = 0
     while left:
         try:
@@ -147,7 +147,19 @@ def _pool(jobs: int) -> Any:
     except ImportError as error:
         raise missing_extra("joblib", "bench", "the benchmark") from error
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-    return loky.ProcessPoolExecutor(max_workers=jobs, env=dict.fromkeys(names, "1"))
+    end = {"initializer": _end_with, "initargs": (os.getpid(),)}
+    return loky.ProcessPoolExecutor(max_workers=jobs, env=dict.fromkeys(names, "1"), **end)
+
+
+def _end_with(parent: int) -> None:
+    """In a working process: end it, whatever it does, when its command is gone: a successor does the work."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(ORPHAN_SECONDS)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _through(pool: Any, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
@@ -220,7 +232,7 @@ def _cluster(backend: str, scheduler: str | None) -> Iterator[Any]:
 @contextmanager
 def _claimed(folder: Path) -> Iterator[None]:
     """The folder for one command at a time; let go when this process ends, however it ends."""
-    path = folder / LOCK
+    path = folder / manifest.LOCK
     with steps.storage(folder):
         folder.mkdir(parents=True, exist_ok=True)
         held = lock(path)
@@ -235,66 +247,6 @@ def _claimed(folder: Path) -> Iterator[None]:
     finally:
         path.unlink(missing_ok=True)
         held.release()
-
-
-def _check_manifest(folder: Path, configuration: Configuration) -> None:
-    """Refuse a folder of another configuration; mark a new one as ours before anything runs."""
-    path = folder / MANIFEST
-    if not path.exists():
-        others = [p.name for p in folder.iterdir() if p.name != LOCK and p.suffix != PART]
-        if others:
-            raise ConfigurationError(
-                f"{folder} holds other files ({', '.join(sorted(others)[:3])}) and no {MANIFEST}: it is not "
-                "a folder of results. Choose another --out."
-            )
-        write_manifest(folder, configuration)
-        return
-    theirs, mine = read_manifest(folder)["configuration"], configuration.to_dict()
-    keys = [key for key in {**theirs, **mine} if theirs.get(key) != mine.get(key)]
-    if keys:
-        differences = "; ".join(f"{key}: {theirs.get(key)} there, {mine.get(key)} now" for key in keys)
-        raise ConfigurationError(
-            f"{folder} holds results of another configuration ({differences}). Results are not mixed: choose "
-            "another --out, or delete that folder."
-        )
-
-
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder of results, or a ConfigurationError."""
-    try:
-        found: dict[str, Any] = json.loads((folder / MANIFEST).read_text())
-        float(found["configuration"]["noise"])
-    except FileNotFoundError:
-        raise ConfigurationError(
-            f"{folder} has no {MANIFEST}: it is not a folder of results. Make one with "
-            f"`windage bench run --out {folder}`."
-        ) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"{folder / MANIFEST} cannot be read: {error}.") from None
-    return found
-
-
-def write_manifest(folder: Path, configuration: Configuration) -> None:
-    """What is in the folder, gathered from the files themselves."""
-    runs = [
-        {k: v for k, v in steps.read_metadata(path).items() if k != "configuration"}
-        for path in (steps.with_ending(run, steps.RUN) for run in steps.finished_runs(folder))
-    ]
-    failed = [steps.read_failure(path) for path in sorted(folder.glob(f"runs/*/*/*{steps.FAILED}"))]
-    manifest = {
-        "configuration": configuration.to_dict(),
-        "made_by": made_by(),
-        "runs": [_short(run) for run in runs],
-        "failed": failed,
-    }
-    with steps.storage(folder):
-        write_whole(folder / MANIFEST, json.dumps(manifest, indent=1).encode())
-
-
-def _short(run: dict[str, Any]) -> dict[str, Any]:
-    """A run's entry; what equals the manifest's own machine and commit is not said again."""
-    mine = made_by()
-    return {key: value for key, value in run.items() if mine.get(key) != value}
 
 
 class _Watch:

@@ -11,26 +11,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from windage.acquisition import Expectation
 from windage.bench import problems, study
 from windage.bench.figures import save
 from windage.bench.tables import Cell, Sheet, spread
-from windage.density import Nodes
+from windage.contexts import Nodes, estimate
+from windage.dataset import Dataset
 from windage.errors import ConfigurationError
-from windage.evidence import Evidence
-from windage.maximize import maximize
+from windage.gp import ProductGP, Training, fit
+from windage.methods import Settings
 from windage.plots import ACCENT, INK, SOFT, pyplot
-from windage.proposal import one_thread
-from windage.settings import Settings
-from windage.surrogate import ProductGP, fit
+from windage.search import maximize
+from windage.space import Array
+from windage.threads import one_thread
 
 SIZES = (16, 64, 256, 1024, 4096)
 CELLS = (16, 32, 64)
 SOBOL = (64, 128, 256, 512, 1024)
 FINE, FINE_SOBOL = 4096, 2**14
 """Cells of the rule that counts as exact; and Sobol points, where three and more contexts allow no cells."""
+SETTINGS = Settings()
 NEAR = 0.02
 """The δ of P(distance > δ), as a share of the box's diagonal."""
 
@@ -53,32 +54,34 @@ def measure(
     """The errors of each size and repetition, and of cells or Sobol points, as they are found."""
     if not problem.contexts:
         raise ConfigurationError(f"saa needs a problem with a context, which {problem.name!r} has not.")
-    evidence = study.evidence(study.play(problem, "sbo-kde", observations, seed))
-    kde = evidence.kde
+    data = study.dataset(study.play(problem, "sbo-kde", observations, seed))
+    kde = estimate(data, SETTINGS.bandwidth, SETTINGS.boundary)
     assert kde is not None
     with one_thread():
-        data = evidence.training(True)
-        model = ProductGP(data, fit(data))
+        training = Training.of(data, joint=True)
+        model = ProductGP(training, fit(training))
         many = len(problem.contexts) > 2
         fine = kde.quasi(FINE_SOBOL, seed) if many else kde.cells(_side(FINE, len(problem.contexts)))
         exact = Expectation(model, fine)
-        best = _choose(exact, evidence)
-        top = float(exact(best[None, None]).detach())
+        best = _choose(exact, data)
+        top = float(exact.value(best[None])[0])
 
-        def error(kind: str, nodes: Nodes) -> Error:
-            found = _choose(Expectation(model, nodes), evidence)
-            distance = float((found - best).norm()) / len(best) ** 0.5
-            return Error(kind, len(nodes.weights), distance, top - float(exact(found[None, None]).detach()))
+    def error(kind: str, nodes: Nodes) -> Error:
+        with one_thread():
+            found = _choose(Expectation(model, nodes), data)
+            loss = top - float(exact.value(found[None])[0])
+        return Error(kind, len(nodes), float(np.linalg.norm(found - best)) / len(best) ** 0.5, loss)
 
-        for cells in () if many else CELLS:
-            yield error("cells", kde.cells(_side(cells, len(problem.contexts))))
-        for kind, sizes in (("Sobol points", SOBOL if many else ()), ("samples", SIZES)):
-            for size in sizes:
-                for repetition in range(repetitions):
-                    own = seed * 1_000_003 + size * 1009 + repetition
-                    draws = torch.Generator().manual_seed(own)
-                    nodes = kde.quasi(size, own) if kind != "samples" else kde.monte_carlo(size, draws)
-                    yield error(kind, nodes)
+    for cells in () if many else CELLS:
+        yield error("cells", kde.cells(_side(cells, len(problem.contexts))))
+    for kind, sizes in (("Sobol points", SOBOL if many else ()), ("samples", SIZES)):
+        for size in sizes:
+            for repetition in range(repetitions):
+                own = seed * 1_000_003 + size * 1009 + repetition
+                if kind == "samples":
+                    yield error(kind, kde.monte_carlo(size, np.random.default_rng(own)))
+                else:
+                    yield error(kind, kde.quasi(size, own))
 
 
 def extent(problem: problems.Problem, repetitions: int) -> tuple[int, str]:
@@ -93,11 +96,10 @@ def _side(cells: int, dimensions: int) -> int:
     return int(max(2, round(cells ** (1 / dimensions))))
 
 
-def _choose(acquisition: Expectation, evidence: Evidence) -> torch.Tensor:
-    settings = Settings()
-    return maximize(
-        acquisition, evidence.decisions.blocks, settings.raw_samples, settings.restarts, seed=0
-    ).point
+def _choose(acquisition: Expectation, data: Dataset) -> Array:
+    """The point of the unit box that maximises an acquisition."""
+    blocks = data.decisions.blocks
+    return maximize(acquisition, blocks, SETTINGS.raw_samples, SETTINGS.restarts, seed=0).point
 
 
 def sheet(errors: Sequence[Error], title: str) -> Sheet:
@@ -126,11 +128,11 @@ def picture(errors: Sequence[Error], path: Path, title: str) -> None:
     """The error over M, and that of the cells."""
     plt = pyplot()
     figure, axes = plt.subplots(figsize=(6.4, 4.2), layout="constrained")
-    looks: dict[str, tuple[str, str, Callable[[Error], bool]]] = {
+    lines: dict[str, tuple[str, str, Callable[[Error], bool]]] = {
         "M samples, mean": (INK, "o-", lambda e: e.kind == "samples"),
         "cells or Sobol points": (ACCENT, "s--", lambda e: e.kind != "samples"),
     }
-    for label, (colour, mark, chosen) in looks.items():
+    for label, (colour, mark, chosen) in lines.items():
         sizes = sorted({e.nodes for e in errors if chosen(e)})
         groups = [[max(e.distance, 1e-9) for e in errors if chosen(e) and e.nodes == n] for n in sizes]
         axes.plot(sizes, [np.mean(g) for g in groups], mark, color=colour, label=label)

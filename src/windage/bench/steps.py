@@ -96,7 +96,7 @@ def appending(path: Path, size: int) -> Iterator[Any]:
 
 
 def frame_of(steps: list[dict[str, Any]]) -> pandas.DataFrame:
-    """The steps as a table: step, the decisions, the contexts, value, ask_seconds."""
+    """The steps as a table: step, the decision variables, the contexts, value, ask_seconds."""
     rows = [
         {
             "step": s["step"],

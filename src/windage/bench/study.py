@@ -8,14 +8,18 @@ from typing import Any
 import numpy as np
 
 from windage.bench.problems import Problem
-from windage.evidence import Evidence
+from windage.dataset import Dataset
+from windage.methods import Method, MethodName
 from windage.optimizer import Optimizer
-from windage.settings import Settings
 from windage.space import ContextSpace, DecisionSpace
 
 
 def play(
-    problem: Problem, method: str, observations: int, seed: int = 0, saved: Mapping[str, Any] | None = None
+    problem: Problem,
+    method: MethodName | Method,
+    observations: int,
+    seed: int = 0,
+    saved: Mapping[str, Any] | None = None,
 ) -> Optimizer:
     """A study of so many (more) decisions, each told with the context that it met."""
     optimizer = Optimizer(problem.decisions, problem.contexts, method=method, seed=seed)
@@ -30,8 +34,8 @@ def play(
     return optimizer
 
 
-def evidence(optimizer: Optimizer) -> Evidence:
-    """What its observations say, with the default settings."""
+def dataset(optimizer: Optimizer) -> Dataset:
+    """Its observations on unit boxes, larger outcomes better."""
     decisions = DecisionSpace.of(optimizer.decisions)
     contexts = ContextSpace.of(optimizer.contexts, decisions)
-    return Evidence(decisions, contexts, optimizer.observations, True, Settings())
+    return Dataset(decisions, contexts, optimizer.observations, maximize=True)

@@ -117,8 +117,8 @@ def spread(values: Sequence[float], digits: int = 3) -> Cell:
     """A cell "mean ± standard error", rounded by the mean's size."""
     mean, error = mean_and_error(values)
     size = abs(mean) if mean else 1.0
-    places = int(np.clip(digits - 1 - np.floor(np.log10(size)), 0, 9))
-    text = f"{mean:,.{places}f}" + ("" if np.isnan(error) else f" ± {error:,.{places}f}")
+    decimals = int(np.clip(digits - 1 - np.floor(np.log10(size)), 0, 9))
+    text = f"{mean:,.{decimals}f}" + ("" if np.isnan(error) else f" ± {error:,.{decimals}f}")
     return Cell(text, values=(mean, error, len(values)))
 
 

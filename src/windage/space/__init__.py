@@ -4,9 +4,11 @@ Users speak in their own units and names; everything inside windage runs on unit
 is the only one that knows both.
 """
 
+from windage.space.checks import check_names, number, one_of, plain, positive, whole
 from windage.space.contexts import ContextScale, ContextSpace
 from windage.space.decisions import ONE_HOT, Block, DecisionSpace
-from windage.space.parameters import Array, Categorical, Integer, Parameter, Real, Value, number, plain, whole
+from windage.space.outcome import Direction, OutcomeScale
+from windage.space.parameters import Array, Categorical, Decision, Integer, Parameter, Real, Value
 
 __all__ = [
     "ONE_HOT",
@@ -15,12 +17,18 @@ __all__ = [
     "Categorical",
     "ContextScale",
     "ContextSpace",
+    "Decision",
     "DecisionSpace",
+    "Direction",
     "Integer",
+    "OutcomeScale",
     "Parameter",
     "Real",
     "Value",
+    "check_names",
     "number",
+    "one_of",
     "plain",
+    "positive",
     "whole",
 ]

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windage.errors import ConfigurationError
+from windage.space.checks import check_names
 from windage.space.decisions import DecisionSpace
-from windage.space.parameters import Array, Real, check_names, check_space
+from windage.space.parameters import Array, Real, check_space
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class ContextSpace:
         for name in parameters:
             if name in decisions.names:
                 raise ConfigurationError(
-                    f"{name!r} is both a decision and a context. Give them different names."
+                    f"{name!r} is both a decision variable and a context. Give them different names."
                 )
         return cls(parameters)
 

@@ -1,4 +1,4 @@
-"""The decisions of a study, and their coding as points of a unit box.
+"""The decision variables of a study, and the coding of decisions as points of a unit box.
 
 One coordinate for a real or an integer, k coordinates (a scaled one-hot vector) for a categorical with k
 choices.
@@ -9,18 +9,19 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from windage.errors import ConfigurationError
+from windage.space.checks import check_names
 from windage.space.parameters import (
     Array,
     Categorical,
+    Decision,
     Integer,
     Parameter,
     Real,
-    Value,
-    check_names,
     check_space,
 )
 
@@ -30,7 +31,7 @@ ONE_HOT = math.sqrt(0.5)
 
 @dataclass(frozen=True)
 class Block:
-    """The coordinates of one decision in the unit box. ``levels``: 0 for a real, else how many values."""
+    """The coordinates of one decision variable. ``levels``: 0 for a real, else how many values."""
 
     start: int
     stop: int
@@ -40,7 +41,7 @@ class Block:
 
 @dataclass(frozen=True)
 class DecisionSpace:
-    """The decisions by name, and their coding as points of a unit box."""
+    """The decision variables by name, and the coding of decisions as points of a unit box."""
 
     parameters: Mapping[str, Parameter]
 
@@ -50,15 +51,17 @@ class DecisionSpace:
         parameters = check_space(decisions, "decision", (Real, Integer, Categorical))
         if not parameters:
             raise ConfigurationError(
-                "there are no decisions: give at least one, such as {'stock': Real(0, 1)}."
+                "there are no decisions: give at least one variable, such as {'stock': Real(0, 1)}."
             )
         for name, parameter in parameters.items():
             if isinstance(parameter, Real):
                 if parameter.low is None or parameter.high is None:
-                    raise ConfigurationError(f"decision {name!r} needs both bounds: Real(low, high).")
+                    raise ConfigurationError(
+                        f"decision variable {name!r} needs both bounds: Real(low, high)."
+                    )
                 if parameter.outside != "error":
                     raise ConfigurationError(
-                        f'decision {name!r}: outside="clip" is for contexts; leave it out.'
+                        f'decision variable {name!r}: outside="clip" is for contexts; leave it out.'
                     )
         return cls(parameters)
 
@@ -69,7 +72,7 @@ class DecisionSpace:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """Where each decision lies in the unit box."""
+        """Where each decision variable lies in the unit box."""
         blocks: list[Block] = []
         start = 0
         for parameter in self.parameters.values():
@@ -82,12 +85,14 @@ class DecisionSpace:
             start += width
         return tuple(blocks)
 
-    def check(self, decision: object) -> dict[str, Value]:
+    def check(self, decision: object) -> dict[str, Any]:
         """The decision in the user's order and types, or an InputError."""
         given = check_names(decision, self.names, "decision")
-        return {name: p.check(given[name], f"decision {name!r}") for name, p in self.parameters.items()}
+        return {
+            name: p.check(given[name], f"decision variable {name!r}") for name, p in self.parameters.items()
+        }
 
-    def encode(self, decisions: Sequence[Mapping[str, Value]]) -> Array:
+    def encode(self, decisions: Sequence[Decision]) -> Array:
         """Points of the unit box, n × d."""
         points = np.zeros((len(decisions), self.blocks[-1].stop))
         for (name, parameter), block in zip(self.parameters.items(), self.blocks, strict=True):
@@ -102,9 +107,9 @@ class DecisionSpace:
                 points[:, block.start] = np.clip((warped - low) / (high - low), 0, 1)
         return points
 
-    def decode(self, point: Array) -> dict[str, Value]:
+    def decode(self, point: Array) -> dict[str, Any]:
         """The decision at a point of the unit box (the nearest one, for integers and choices)."""
-        decision: dict[str, Value] = {}
+        decision: dict[str, Any] = {}
         for (name, parameter), block in zip(self.parameters.items(), self.blocks, strict=True):
             if isinstance(parameter, Categorical):
                 decision[name] = parameter.choices[int(np.argmax(point[block.start : block.stop]))]

@@ -1,4 +1,4 @@
-"""What one decision or one context may be: Real, Integer, Categorical; and the checks of what users give."""
+"""Kinds of decision variables and contexts: Real, Integer, Categorical."""
 
 from __future__ import annotations
 
@@ -7,76 +7,48 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from numbers import Real as RealNumber
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from windage.errors import ConfigurationError, InputError, WindageError, near_match
+from windage.errors import ConfigurationError, InputError, near_match
+from windage.space.checks import ONE, number, plain
 
 Array = NDArray[np.float64]
 Value = float | int | str | bool
-"""What a decision holds for one name."""
+"""The value of one decision variable."""
+Decision = Mapping[str, Any]
+"""Decision variable → value. Any, so that ``decision["x"]`` is usable in arithmetic without a cast."""
 
 SLACK = 1e-9
 """Share of a range by which rounding may push a number over its bound; it is then put on the bound."""
 MOST_BOUND = 1e150
 """Bounds, decisions and contexts beyond this would overflow when squared."""
+MOST_LOG = 700.0
+"""The logarithm of the largest number that is drawn from a density on a log scale."""
 FENCE = 3.0
 """Tukey's outer fence: contexts further than this many quartile ranges out do not stretch the box."""
 MARGIN = 0.1
 """How much wider than the contexts seen the box of an unbounded context is, as a share of their range."""
 
 
-def plain(value: object) -> object:
-    """A scalar of numpy, torch or the like as Python's own; anything else as it is."""
-    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
-        return value.item()
-    return value
-
-
-def number(value: object, label: str, most: float = 1e300) -> float:
-    """A finite float of magnitude up to ``most``, or an InputError that names ``label``."""
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, RealNumber):
-        raise InputError(
-            f"{label} must be a number, but is {value!r} ({type(value).__name__}). Give a plain number."
-        )
-    try:
-        result = float(value)
-    except OverflowError:
-        result = math.inf
-    if not math.isfinite(result):
-        raise InputError(
-            f"{label} is {result!r}, but must be finite. Give a finite number, or leave this observation out."
-        )
-    if abs(result) > most:
-        raise InputError(f"{label} is {result!r}: too large to compute with. Use a larger unit.")
-    return result
-
-
-def whole(
-    value: object, label: str, kind: type[WindageError] = InputError, least: int = 0, words: str = ""
-) -> int:
-    """A whole number of at least ``least``, or an error of this kind."""
-    value = plain(value)
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise kind(f"{label} must be a whole number, {least} or more{words}, not {value!r}.")
-    return value
-
-
 @dataclass(frozen=True)
 class Real:
     """A real number in [low, high]; ``log=True`` scales it by its logarithm.
 
-    A decision needs both bounds. A context may have one or none (``Real()``): it is then scaled by what was
-    seen. ``outside="clip"`` puts a context beyond its stated bounds on the bound instead of refusing it.
+    A decision variable needs both bounds. A context may have one or none (``Real()``): it is then scaled by
+    what was seen.
     """
 
     low: float | None = None
+    """The lower bound."""
     high: float | None = None
+    """The upper bound."""
     log: bool = False
-    outside: str = "error"
+    """Whether it is scaled by its logarithm."""
+    outside: Literal["error", "clip"] = "error"
+    """Of a context beyond its stated bounds: refuse it, or put it on the bound."""
 
     def __post_init__(self) -> None:
         for side in ("low", "high"):
@@ -136,7 +108,7 @@ class Real:
 
     def unwarp(self, value: Array, clip: bool = True) -> Array:
         """The inverse of ``warp``, kept inside the bounds unless told otherwise."""
-        raw = np.exp(value) if self.log else value
+        raw = np.exp(np.minimum(value, MOST_LOG)) if self.log else value
         if not clip:
             return raw
         low = -np.inf if self.low is None else self.low
@@ -243,41 +215,23 @@ class Categorical:
 Parameter = Real | Integer | Categorical
 
 
-def check_names(given: object, known: Sequence[str], kind: str) -> Mapping[str, Any]:
-    """The mapping itself if it has exactly the known names, else an InputError with the near match."""
-    expected = ", ".join(repr(name) for name in known) or "none: this study has no contexts"
-    if not isinstance(given, Mapping):
-        example = "{" + ", ".join(f"{name!r}: ..." for name in known) + "}"
-        shown = repr(given) if len(repr(given)) < 60 else "a"
-        raise InputError(
-            f"the {kind} must be a dictionary such as {example}, not {shown} ({type(given).__name__})."
-        )
-    for name in given:
-        if name not in known:
-            raise InputError(f"unknown {kind} {name!r}; the names are {expected}.{near_match(name, known)}")
-    for name in known:
-        if name not in given:
-            raise InputError(f"{kind} {name!r} is missing; all of {expected} are needed.")
-    return given
-
-
 def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str, Any]:
     """The parameters of a space by name, or a ConfigurationError."""
     if not isinstance(space, Mapping):
         raise ConfigurationError(
             f"{kind}s must be a dictionary from names to spaces: {{'a_name': Real(0, 1)}}, not {space!r}."
         )
-    words = " or ".join(cls.__name__ for cls in allowed)
+    words, one = " or ".join(cls.__name__ for cls in allowed), ONE[kind]
     for name, parameter in space.items():
         if not isinstance(name, str) or not name:
-            raise ConfigurationError(f"the name of a {kind} must be a non-empty string, not {name!r}.")
+            raise ConfigurationError(f"the name of a {one} must be a non-empty string, not {name!r}.")
         if name == "value":
-            raise ConfigurationError(f"a {kind} cannot be named 'value': that is the outcome. Rename it.")
+            raise ConfigurationError(f"a {one} cannot be named 'value': that is the outcome. Rename it.")
         if not isinstance(parameter, allowed):
             hint = (
                 " Give a count as Real; a kind of condition as a Real of its own, 0 or 1."
                 if kind == "context" and isinstance(parameter, Integer | Categorical)
                 else f" For a range write {name!r}: Real(low, high)."
             )
-            raise ConfigurationError(f"{kind} {name!r} must be a {words}, not {parameter!r}.{hint}")
+            raise ConfigurationError(f"{one} {name!r} must be a {words}, not {parameter!r}.{hint}")
     return dict(space)

@@ -1,26 +1,25 @@
-"""Studies that last and are shared: an Optuna sampler, the study file, and the commands on it.
+"""Studies that last and are shared: an Optuna sampler, the study file, and the store behind the commands.
 
     >>> from windage.studies import ContextSampler, recommend, report_context
 
-Storage, trials and the web page are Optuna's, which is imported when it is first needed; torch is imported
-when a decision is computed, not before.
+Storage and trials are Optuna's. Optuna is imported when it is first needed, the engine when a decision is
+computed.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from windage.errors import missing_extra
+from windage.errors import WindageWarning, missing_extra
 
 if TYPE_CHECKING:
     from windage.studies.records import report_context
-    from windage.studies.sampler import ContextSampler, WindageWarning, recommend
+    from windage.studies.sampler import ContextSampler, recommend
 
 __all__ = ["ContextSampler", "WindageWarning", "recommend", "report_context"]
 
 _LAZY = {
     "ContextSampler": "windage.studies.sampler",
-    "WindageWarning": "windage.studies.sampler",
     "recommend": "windage.studies.sampler",
     "report_context": "windage.studies.records",
 }

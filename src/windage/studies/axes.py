@@ -1,7 +1,8 @@
-"""Optuna's distributions as windage's decisions, and back.
+"""Optuna's distributions as windage's decision variables, and back.
 
-Whatever has a step is counted in steps; a choice is known by its place, so that it may be anything; a
-parameter of one value is no decision at all.
+- A variable with a step is counted in steps.
+- A choice is known by its position in the list, so that it may be anything.
+- A parameter with a single value is no decision variable.
 """
 
 from __future__ import annotations
@@ -21,13 +22,18 @@ from optuna.distributions import (
 from windage.errors import ConfigurationError
 from windage.space import Categorical, Integer, Parameter, Real, Value
 
+STEP_TOLERANCE = 1e-8
+"""How far, in steps, a value may be from a whole number of them. Optuna's own."""
+
 
 @dataclass(frozen=True)
 class Axis:
-    """One parameter: how Optuna knows it, and how windage does (None: it has only one value)."""
+    """One parameter of a search space."""
 
     distribution: BaseDistribution
+    """How Optuna knows it."""
     parameter: Parameter | None
+    """How windage knows it; None where it has a single value."""
 
     @classmethod
     def of(cls, distribution: BaseDistribution) -> Axis:
@@ -43,14 +49,22 @@ class Axis:
         if isinstance(distribution, (IntDistribution, FloatDistribution)):
             assert distribution.step is not None
             return cls(distribution, Integer(0, _steps(distribution.high, distribution)))
-        raise ConfigurationError(f"windage does not know how to vary {distribution!r}.")
+        raise ConfigurationError(f"windage cannot vary {distribution!r}: use float, int or categorical.")
 
     def holds(self, value: Any) -> bool:
-        """Whether the value may be one of this parameter's."""
+        """Whether the value is one that this parameter can have."""
+        distribution = self.distribution
         try:
-            return bool(self.distribution._contains(self.distribution.to_internal_repr(value)))
+            inner = distribution.to_internal_repr(value)
         except (ValueError, TypeError):
             return False
+        if isinstance(distribution, CategoricalDistribution):
+            return 0 <= inner < len(distribution.choices)
+        low, high, step = distribution.low, distribution.high, distribution.step  # type: ignore[attr-defined]
+        if not low <= inner <= high:  # false for NaN too
+            return False
+        steps = 0.0 if step is None else (inner - low) / step
+        return bool(abs(steps - round(steps)) < STEP_TOLERANCE)
 
     def to_windage(self, value: Any) -> Value:
         """Optuna's value as windage's."""
@@ -89,19 +103,23 @@ def _steps(value: float, distribution: Any) -> int:
 
 @dataclass(frozen=True)
 class Axes:
-    """All parameters of a search space."""
+    """All parameters of a search space, in the order in which they were given."""
 
     axes: Mapping[str, Axis]
 
     @classmethod
     def of(cls, space: Mapping[str, BaseDistribution]) -> Axes:
-        """From Optuna's search space; in the order of the names, so that it does not depend on the caller."""
-        return cls({name: Axis.of(space[name]) for name in sorted(space)})
+        """From Optuna's search space."""
+        return cls({name: Axis.of(distribution) for name, distribution in space.items()})
 
     @cached_property
     def decisions(self) -> Mapping[str, Parameter]:
-        """What windage decides."""
-        return {name: axis.parameter for name, axis in self.axes.items() if axis.parameter is not None}
+        """Windage's decision variables, by name in alphabetical order.
+
+        The order decides what is asked, and must not depend on who describes the search space.
+        """
+        found = {name: self.axes[name].parameter for name in sorted(self.axes)}
+        return {name: parameter for name, parameter in found.items() if parameter is not None}
 
     def holds(self, params: Mapping[str, Any]) -> bool:
         """Whether a trial's parameters are a decision of this space."""
@@ -112,7 +130,7 @@ class Axes:
         return {name: self.axes[name].to_windage(params[name]) for name in self.decisions}
 
     def to_optuna(self, decision: Mapping[str, Value]) -> dict[str, Any]:
-        """A decision as a trial's parameters."""
+        """A decision as a trial's parameters, in the order of the search space."""
         return {
             name: axis.only() if axis.parameter is None else axis.to_optuna(decision[name])
             for name, axis in self.axes.items()

@@ -1,8 +1,7 @@
 """The trials of a study as its storage has them at this moment.
 
-Optuna reads a database through an object mapper; the same rows by one plain query for each of its tables come
-more than twice as fast (tests/test_year_of_use.py), which is what ``status`` of a long study waits for. A
-finished trial is read once. Other storages are read as Optuna does.
+A database is read by one plain query for each of Optuna's tables (optuna_internals.py says why). A finished
+trial is read once. Other storages are read as Optuna does.
 """
 
 from __future__ import annotations
@@ -20,88 +19,78 @@ from optuna.distributions import BaseDistribution, json_to_distribution
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
+from windage.studies.optuna_internals import INFINITE, database_of, storage_of, tables
+
 _FINISHED: WeakKeyDictionary[RDBStorage, dict[tuple[Any, ...], FrozenTrial]] = WeakKeyDictionary()
 """Of each storage, the finished trials that were read, by their heads: they never change, but the ids of a
 deleted study are given again."""
 FEW = 500
 """So many ids may stand in one query."""
+HEAD = ("trial_id", "number", "state", "datetime_start", "datetime_complete")
 
 
 def trials(study: Study, states: Collection[TrialState] | None = None) -> list[FrozenTrial]:
     """All trials, or those in some states, in the order of their numbers; without intermediate values."""
-    backend = getattr(study._storage, "_backend", study._storage)
-    if not isinstance(backend, RDBStorage):
-        return study._get_trials(deepcopy=False, states=states, use_cache=False)
-    finished = _FINISHED.setdefault(backend, {})
+    backend = database_of(storage_of(study))
+    if backend is None:
+        return study.get_trials(deepcopy=False, states=None if states is None else tuple(states))
+    finished, key = _FINISHED.setdefault(backend, {}), study_id(study)
     with backend.engine.connect() as connection:
-        heads = _heads(connection, study._study_id, states)
-        new = _read(connection, study._study_id, [head for head in heads if tuple(head) not in finished])
+        heads = _heads(connection, key, states)
+        new = _read(connection, key, [head for head in heads if tuple(head) not in finished])
     keys = {head[0]: tuple(head) for head in heads}
     finished.update((keys[i], t) for i, t in new.items() if t.state.is_finished())
     return [new[head[0]] if head[0] in new else finished[tuple(head)] for head in heads]
 
 
 def trial(study: Study, number: int) -> FrozenTrial | None:
-    """One trial, or None where there is no such number."""
-    storage: Any = getattr(study._storage, "_backend", study._storage)
+    """One trial as it is now, or None where there is no such number."""
+    storage = storage_of(study)
     try:
-        trial_id = storage.get_trial_id_from_study_id_trial_number(study._study_id, number)
+        return (database_of(storage) or storage).get_trial(trial_id(study, number))
     except KeyError:
         return None
-    found: FrozenTrial = storage.get_trial(trial_id)
-    return found
 
 
-def _heads(connection: Any, study_id: int, states: Collection[TrialState] | None) -> list[Any]:
+def study_id(study: Study) -> int:
+    """The storage's key of a study."""
+    return storage_of(study).get_study_id_from_name(study.study_name)
+
+
+def trial_id(study: Study, number: int) -> int:
+    """The storage's key of a trial; a KeyError where there is no such number."""
+    storage = storage_of(study)
+    backend = database_of(storage) or storage
+    return backend.get_trial_id_from_study_id_trial_number(study_id(study), number)
+
+
+def _heads(connection: Any, study_key: int, states: Collection[TrialState] | None) -> list[Any]:
     """Id, number, state, start and end of each trial."""
-    from optuna.storages._rdb.models import TrialModel
     from sqlalchemy import select
 
-    columns = TrialModel.__table__.c
-    query = select(
-        *(columns[n] for n in ("trial_id", "number", "state", "datetime_start", "datetime_complete"))
-    )
-    query = query.where(columns.study_id == study_id).order_by(columns.number)
+    columns = tables()["trials"].c
+    query = select(*(columns[name] for name in HEAD))
+    query = query.where(columns.study_id == study_key).order_by(columns.number)
     if states is not None:
         query = query.where(columns.state.in_(states))
     return list(connection.execute(query))
 
 
-def _read(connection: Any, study_id: int, heads: Sequence[Any]) -> dict[int, FrozenTrial]:
+def _read(connection: Any, study_key: int, heads: Sequence[Any]) -> dict[int, FrozenTrial]:
     """The rest of these trials. What is read after a trial's state is at least as new as that."""
-    from optuna.storages._rdb import models
-    from sqlalchemy import select
-
     if not heads:
         return {}
-
-    def gathered(model: Any, *columns: str) -> dict[int, list[Any]]:
-        """The rows of a table by trial, in the order in which they were written."""
-        table = model.__table__
-        query = select(table.c.trial_id, *(table.c[name] for name in columns))
-        if len(heads) <= FEW:
-            query = query.where(table.c.trial_id.in_([head[0] for head in heads]))
-        else:
-            every = models.TrialModel.__table__
-            query = query.join(every, every.c.trial_id == table.c.trial_id).where(
-                every.c.study_id == study_id
-            )
-        found = defaultdict(list)
-        for row in connection.execute(query.order_by(*table.primary_key.columns)):
-            found[row[0]].append(row[1:])
-        return found
-
-    params = gathered(models.TrialParamModel, "param_name", "param_value", "distribution_json")
-    values = gathered(models.TrialValueModel, "objective", "value", "value_type")
-    user = gathered(models.TrialUserAttributeModel, "key", "value_json")
-    system = gathered(models.TrialSystemAttributeModel, "key", "value_json")
-    plain: Callable[..., float] = models.TrialValueModel.stored_repr_to_value
+    rows = _Rows(connection, study_key, [head[0] for head in heads])
+    params = rows.of("trial_params", "param_name", "param_value", "distribution_json")
+    values = rows.of("trial_values", "objective", "value", "value_type")
+    user = rows.of("trial_user_attributes", "key", "value_json")
+    system = rows.of("trial_system_attributes", "key", "value_json")
     return {
         key: FrozenTrial(
             number=number,
             state=state,
             value=None,
-            values=[plain(*row[1:]) for row in sorted(values[key])] or None,
+            values=[INFINITE.get(kind, value) for _, value, kind in sorted(values[key])] or None,
             datetime_start=_local(start),
             datetime_complete=_local(end),
             params={name: _distribution(kind).to_external_repr(value) for name, value, kind in params[key]},
@@ -115,9 +104,34 @@ def _read(connection: Any, study_id: int, heads: Sequence[Any]) -> dict[int, Fro
     }
 
 
+class _Rows:
+    """Rows of Optuna's tables that belong to some trials of a study."""
+
+    def __init__(self, connection: Any, study_key: int, trial_keys: Sequence[int]) -> None:
+        self._connection, self._study_key, self._trial_keys = connection, study_key, trial_keys
+        self._tables = tables()
+
+    def of(self, name: str, *columns: str) -> dict[int, list[Any]]:
+        """The rows of a table by trial, in the order in which they were written."""
+        from sqlalchemy import select
+
+        table = self._tables[name]
+        query = select(table.c.trial_id, *(table.c[column] for column in columns))
+        if len(self._trial_keys) <= FEW:
+            query = query.where(table.c.trial_id.in_(self._trial_keys))
+        else:
+            every = self._tables["trials"]
+            query = query.join(every, every.c.trial_id == table.c.trial_id)
+            query = query.where(every.c.study_id == self._study_key)
+        found = defaultdict(list)
+        for row in self._connection.execute(query.order_by(list(table.c)[0])):  # noqa: RUF015
+            found[row[0]].append(row[1:])
+        return found
+
+
 _distribution: Callable[[str], BaseDistribution] = lru_cache(maxsize=1024)(json_to_distribution)
 
 
 def _local(moment: datetime | None) -> datetime | None:
-    """Optuna keeps UTC and speaks of local time, both without saying so."""
+    """Optuna keeps UTC and returns local time, both without a time zone."""
     return None if moment is None else moment.replace(tzinfo=UTC).astimezone().replace(tzinfo=None)

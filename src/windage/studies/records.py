@@ -1,10 +1,17 @@
-"""What windage writes into Optuna's trials and studies, and how it reads it again. No torch here.
+"""What windage writes into Optuna's trials and studies, and how it reads it again. No engine here.
 
-- user attribute ``context``: the contexts met, {name: number}, told before the trial ends;
-- user attributes ``windage:error``, what a failed program said, and ``windage:row``, where a past row stood;
-- system attribute ``windage:decision``: all parameters of a running trial, as soon as they are chosen, with
-  the time until which they count as pending (``windage:until`` when that was renewed);
-- system attribute ``windage:fit`` of the study: the last ask's fit, where the next one starts.
+Of a trial:
+
+- user attribute ``context``: the contexts met, {name: number}. It is told before the trial ends.
+- user attribute ``windage:error``: what a failed program said.
+- user attribute ``windage:row``: which row of a table it was.
+- system attribute ``windage:decision``: all parameters of a running trial, as soon as they are chosen, and
+  the time until which they count as pending.
+- system attribute ``windage:until``: that time, when it was renewed.
+
+Of a study:
+
+- system attribute ``windage:fit``: the last ask's fit, where the next one starts.
 """
 
 from __future__ import annotations
@@ -23,7 +30,7 @@ from windage.space import number
 CONTEXT, ERROR, ROW = "context", "windage:error", "windage:row"
 DECISION, UNTIL, FIT = "windage:decision", "windage:until", "windage:fit"
 LONGEST = 2000
-"""Characters of what a failed program said that are kept: the end of it."""
+"""Of what a failed program said, so many characters at its end are kept."""
 
 
 def report_context(trial: Trial, /, **context: float) -> None:
@@ -47,15 +54,15 @@ def renew(storage: BaseStorage, trial_id: int, lease: float) -> None:
 
 
 def published(trial: FrozenTrial) -> dict[str, Any]:
-    """The parameters of a trial: those suggested, and those that it was to have when its ask was cut off."""
+    """The parameters of a trial: those suggested, and those chosen for it before its ask was cut off."""
     record = trial.system_attrs.get(DECISION)
     return {**record["params"], **trial.params} if record else dict(trial.params)
 
 
 def lapses(trial: FrozenTrial, lease: float | None = None) -> float | None:
-    """When a running trial stops to count as pending, in seconds of the epoch; None: never.
+    """When a running trial no longer counts as pending, in seconds of the epoch; None: never.
 
-    ``lease`` is that of trials that have none of their own: their ask was cut off, or was not windage's.
+    ``lease`` is for trials without one of their own: their ask was cut off, or was not windage's.
     """
     renewed = trial.system_attrs.get(UNTIL)
     if renewed is not None:

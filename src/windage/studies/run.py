@@ -1,7 +1,7 @@
 """Run a program for each decision: ask, run, read what it says, tell.
 
-The program prints one JSON line, {"value": 3.4, "context": {"demand": 0.31}}. The storage is used by one
-thread alone; the programs run beside it.
+The program prints one JSON line, {"value": 3.4, "context": {"demand": 0.31}}. One thread alone uses the
+storage; the programs run beside it.
 """
 
 from __future__ import annotations
@@ -21,15 +21,16 @@ from functools import partial
 from typing import Any, TypeVar
 
 from windage.errors import ConfigurationError, InputError, TrialError, WindageError
-from windage.studies.book import Asked, Book
+from windage.studies.entries import Asked
 from windage.studies.storage import StorageError
+from windage.studies.store import StudyStore
 
 LEASE, RENEW_EVERY = 180.0, 45.0
-"""Seconds: a worker that dies leaves its decision pending for so long; one that lives renews it so often."""
+"""Seconds that a decision stays pending when its worker dies, and between two renewals while it lives."""
 PATIENCE, FIRST_PAUSE = 900.0, 0.5
 """Seconds for which a storage that went away is tried again, and the first pause between two tries."""
 KEPT = 1500
-"""Characters of a failed program's last words that are kept."""
+"""Of a failed program's error output, so many characters at its end are kept."""
 T = TypeVar("T")
 
 
@@ -44,17 +45,18 @@ class Outcome:
 
 @dataclass
 class Program:
-    """A command line with the names of decisions in braces, such as ``./simulate {stock}``."""
+    """A command line with decision variables in braces, such as ``./simulate {stock}``."""
 
     command: str
     limit: float | None = None
-    """Seconds."""
+    """Seconds for one run; None: no limit."""
     retries: int = 0
+    """How often a run that failed is repeated."""
     running: set[subprocess.Popen[str]] = field(default_factory=set)
     stopped: bool = False
 
     def check(self, names: Mapping[str, Any]) -> None:
-        """A ConfigurationError where the command asks for what is no decision."""
+        """A ConfigurationError where the command names what is no decision variable."""
         try:
             parts = shlex.split(self.command)
             found = [
@@ -70,7 +72,7 @@ class Program:
         for name in fields:
             if name not in names:
                 raise ConfigurationError(
-                    f"--command has {{{name}}}, but the decisions are {', '.join(names)}. "
+                    f"--command has {{{name}}}, but the decision variables are {', '.join(names)}. "
                     "Braces that are meant as such are written twice: {{ }}."
                 )
 
@@ -103,7 +105,7 @@ class Program:
         except OSError as error:
             return Outcome(error=f"{words[0]} cannot be run: {error.strerror or error}")
         self.running.add(process)
-        if self.stopped:  # between the last look and now
+        if self.stopped:  # since the check before it was started
             end(process)
         try:
             out, err = process.communicate(timeout=self.limit)
@@ -157,17 +159,18 @@ class Tally:
     failed: int = 0
     running: int = 0
     last: str = ""
+    """What happened last, in words."""
 
 
 def run(
-    book: Book,
+    store: StudyStore,
     program: Program,
     trials: int,
     jobs: int = 1,
     report: Callable[[Tally], None] = lambda _: None,
 ) -> Tally:
     """Run the program for so many decisions. On Ctrl-C what runs is ended and marked as failed."""
-    program.check(book.file.space)
+    program.check(store.file.space)
     tally = Tally()
     going: dict[Future[Outcome], Asked] = {}
     asked = 0
@@ -176,15 +179,15 @@ def run(
         try:
             while asked < trials or going:
                 while asked < trials and len(going) < jobs:
-                    next_ = patiently(book.ask)
-                    patiently(partial(book.renew, next_.number, LEASE))
+                    next_ = patiently(store.ask)
+                    patiently(partial(store.renew, next_.number, LEASE))
                     going[pool.submit(program, next_)] = next_
                     asked += 1
                     tally.running = len(going)
                     report(tally)
                 done, _ = wait(going, timeout=RENEW_EVERY / 3, return_when=FIRST_COMPLETED)
                 for future in done:
-                    _settle(book, going[future], future.result(), tally)
+                    _settle(store, going[future], future.result(), tally)
                     del going[future]
                     tally.running = len(going)
                     report(tally)
@@ -192,34 +195,34 @@ def run(
                     renewed = time.monotonic()
                     for one in going.values():
                         with contextlib.suppress(TrialError):  # told by another: its program goes on
-                            patiently(partial(book.renew, one.number, LEASE))
+                            patiently(partial(store.renew, one.number, LEASE))
         except BaseException:
             program.stop()
             wait(going)
             for future, one in going.items():
                 outcome = Outcome(error="interrupted") if future.cancelled() else future.result()
                 with contextlib.suppress(WindageError):  # the others are still to be settled
-                    _settle(book, one, outcome, tally)
+                    _settle(store, one, outcome, tally)
             raise
     return tally
 
 
-def _settle(book: Book, asked: Asked, outcome: Outcome, tally: Tally) -> None:
+def _settle(store: StudyStore, asked: Asked, outcome: Outcome, tally: Tally) -> None:
     """Tell what a program said; what is no result fails with the reason."""
     error = outcome.error
     try:
         if not error:
             try:
-                entry = patiently(lambda: book.tell(asked.number, outcome.context, outcome.value))
+                entry = patiently(lambda: store.tell(asked.number, outcome.context, outcome.value))
             except InputError as fault:
                 error = str(fault)
             else:
                 tally.told += 1
-                tally.last = f"decision {asked.number}: {book.file.quantities['value'].show(entry.value)}"
+                tally.last = f"decision {asked.number}: {store.file.quantities['value'].show(entry.value)}"
                 return
-        patiently(lambda: book.fail(asked.number, error))
+        patiently(lambda: store.fail(asked.number, error))
     except TrialError as fault:  # another was first; or it was told, and the answer got lost with the storage
-        if _is_told(book, asked.number, outcome):
+        if _is_told(store, asked.number, outcome):
             tally.told += 1
             tally.last = f"decision {asked.number} is told"
             return
@@ -228,11 +231,11 @@ def _settle(book: Book, asked: Asked, outcome: Outcome, tally: Tally) -> None:
     tally.last = f"decision {asked.number} failed: {error.splitlines()[0]}"
 
 
-def _is_told(book: Book, number: int, outcome: Outcome) -> bool:
+def _is_told(store: StudyStore, number: int, outcome: Outcome) -> bool:
     """Whether just this stands in the study."""
-    found = patiently(lambda: [entry for entry in book.entries() if entry.number == number])
+    found = patiently(lambda: [entry for entry in store.entries() if entry.number == number])
     with contextlib.suppress(InputError):
-        told = (book.file.check_context(outcome.context), book.file.check_value(outcome.value))
+        told = (store.file.check_context(outcome.context), store.file.check_value(outcome.value))
         return [(entry.context, entry.value) for entry in found] == [told]
     return False
 

@@ -1,12 +1,13 @@
 """``ContextSampler``: windage for any Optuna study.
 
-Everything that it knows is in the study, so any number of workers may share one, and a sampler made anew
-continues where the last one stopped.
+All that it knows is in the study. So any number of workers may share one, and a sampler made anew continues
+where the last one stopped.
 """
 
 from __future__ import annotations
 
 import math
+import secrets
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,19 +21,15 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from windage.errors import ConfigurationError, NotEnoughDataError, WindageError
-from windage.methods import AUTO, get_method
-from windage.space import ContextSpace, DecisionSpace, Real, Value
-from windage.studies import reading, records, turns
+from windage.errors import ConfigurationError, NotEnoughDataError, WindageError, WindageWarning
+from windage.space import ContextSpace, DecisionSpace, Direction, Real, Value
+from windage.studies import locks, reading, records
 from windage.studies.axes import Axes
+from windage.studies.optuna_internals import storage_of
 
 if TYPE_CHECKING:
-    from windage.optimizer import Optimizer
-    from windage.recommendation import Recommendation
-
-
-class WindageWarning(UserWarning):
-    """Something of the study is left out; the message says what to do."""
+    from windage import Optimizer, Recommendation
+    from windage.methods import Method, MethodName
 
 
 @dataclass(frozen=True)
@@ -40,7 +37,9 @@ class Known:
     """What the trials of a study say about one search space."""
 
     observations: list[dict[str, Any]]
+    """Decision, context and value of each finished trial that counts, in the order told."""
     pending: list[dict[str, Any]]
+    """Number and decision of each running trial that counts."""
     fits: Mapping[str, Any]
     """Where the next fit starts."""
     left_out: list[str]
@@ -54,14 +53,14 @@ class ContextSampler(BaseSampler):
 
     Args:
         contexts: names → ``windage.Real``, with bounds or without. May be left out with ``gp-ucb``.
-        search_space: names → Optuna distributions. Without it, the parameters that all trials share, and the
-            first trial is a random one.
+        search_space: names → Optuna distributions. Without it, the parameters that all trials share are
+            varied, and the first trial is a random one.
         method: a row of ``windage methods``.
         seed: of everything random; None draws one.
         initial: how many first decisions come from a Sobol sequence. None: as many as ``Optimizer`` takes.
         lease: seconds after which a trial that was asked for and never told no longer counts as pending;
             None: never.
-        settings: see ``windage.settings.Settings``.
+        settings: further keywords of ``windage.Optimizer``.
 
     A trial's contexts are told before it ends: ``windage.studies.report_context(trial, demand=0.31)``.
     """
@@ -70,17 +69,19 @@ class ContextSampler(BaseSampler):
         self,
         contexts: Mapping[str, Real] | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
-        method: str = AUTO,
+        method: MethodName | Method = "auto",
         seed: int | None = None,
         initial: int | None = None,
         lease: float | None = None,
         **settings: Any,
     ) -> None:
+        from windage.methods import get_method
+
         self._contexts = dict(contexts or {})
         self._search_space = None if search_space is None else dict(search_space)
         self._method, self._initial, self._lease, self._settings = method, initial, lease, settings
         self._independent = RandomSampler(seed)
-        self._seed = int(self._independent._rng.rng.randint(2**31)) if seed is None else seed
+        self._seed = secrets.randbits(31) if seed is None else seed
         self._intersection = IntersectionSearchSpace()
         self._warned = False
         if get_method(method).uses_context and not self._contexts:
@@ -113,24 +114,24 @@ class ContextSampler(BaseSampler):
         axes = Axes.of(search_space)
         if not axes.decisions:
             return axes.to_optuna({})
-        storage = study._storage
-        with turns.turn(storage, study.study_name, "asking"):
+        storage = storage_of(study)
+        with locks.hold(storage, study.study_name, "asking"):
             states = (TrialState.COMPLETE, TrialState.RUNNING)
             trials = [t for t in reading.trials(study, states) if t.number != trial.number]
-            known = self.known(trials, axes, _last_fits(study))
+            known = self.known(trials, axes, last_fits(study))
             self._warn(known.left_out)
             optimizer = self.optimizer(axes, direction, known, trial.number)
             params = axes.to_optuna(optimizer.ask().decision)
-            records.publish(storage, trial._trial_id, params, self._lease)
+            records.publish(storage, reading.trial_id(study, trial.number), params, self._lease)
             fits = optimizer.fits_to_dict()
             if fits != known.fits:
-                storage.set_study_system_attr(study._study_id, records.FIT, fits)
+                storage.set_study_system_attr(reading.study_id(study), records.FIT, fits)
         return params
 
     def sample_independent(
         self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution
     ) -> Any:
-        """Of parameters outside of the search space: at random."""
+        """A random value of a parameter outside of the search space."""
         direction_of(study)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
@@ -157,47 +158,45 @@ class ContextSampler(BaseSampler):
         return found
 
     def everything(self, study: Study) -> tuple[Axes, Known]:
-        """All that a study says, and about which decisions; a NotEnoughDataError where that is nothing."""
+        """All that a study says, and about which parameters; a NotEnoughDataError where that is nothing."""
         trials = reading.trials(study, (TrialState.COMPLETE, TrialState.RUNNING))
         if not trials:
             raise NotEnoughDataError("a recommendation needs at least 1 observation: finish a trial first.")
         axes = Axes.of(self.infer_relative_search_space(study, trials[-1]))
-        known = self.known(trials, axes, _last_fits(study))
+        known = self.known(trials, axes, last_fits(study))
         self._warn(known.left_out)
         return axes, known
 
-    def optimizer(self, axes: Axes, direction: str, known: Known, number: int) -> Optimizer:
-        """Windage's optimizer of what is known, about to choose the decision of trial ``number``."""
-        from windage.optimizer import Optimizer
-        from windage.proposal import initial_decisions
-        from windage.state import FORMAT, space_to_dict
+    def new_optimizer(self, axes: Axes, direction: Direction) -> Optimizer:
+        """Windage's optimizer of a search space, before anything is told; checks every setting."""
+        from windage import Optimizer
 
-        method, blocks = get_method(self._method), DecisionSpace.of(axes.decisions).blocks
-        pending = sorted(known.pending, key=lambda row: int(row["number"]))
+        return Optimizer(
+            axes.decisions,
+            self._contexts,
+            self._method,
+            direction,
+            self._seed,
+            self._initial,
+            **self._settings,
+        )
+
+    def optimizer(self, axes: Axes, direction: Direction, known: Known, number: int) -> Optimizer:
+        """Windage's optimizer of what is known, about to choose the decision of trial ``number``."""
+        from windage import Optimizer
+
         saved = {
-            "format": FORMAT,
-            "decisions": space_to_dict(axes.decisions),
-            "contexts": space_to_dict(self._contexts),
-            "method": self._method,
-            "direction": direction,
-            "seed": self._seed,
-            "initial": initial_decisions(method, blocks, self._initial),
-            "settings": self._settings,
+            **self.new_optimizer(axes, direction).to_dict(),
             "observations": known.observations,
-            "pending": [row for row in pending if row["number"] < number],
+            "pending": _before(known.pending, number),
             "asked": number,
-            "fits": known.fits,
         }
         try:
-            optimizer = Optimizer.from_dict(saved)
+            return Optimizer.from_dict({**saved, "fits": known.fits})
         except ConfigurationError:
             if not known.fits:
                 raise
-            # the last fit is of another space or another method: start anew
-            optimizer = Optimizer.from_dict({**saved, "fits": {}})
-        for row in pending:
-            optimizer._pending.setdefault(row["number"], row["decision"])
-        return optimizer
+            return Optimizer.from_dict(saved)  # the last fit is of another space or method: start anew
 
     def _warn(self, left_out: Sequence[str]) -> None:
         """Once."""
@@ -207,16 +206,32 @@ class ContextSampler(BaseSampler):
             warnings.warn(f"{left_out[0]}{more}", WindageWarning, stacklevel=2)
 
 
+def _before(pending: Sequence[Mapping[str, Any]], number: int) -> list[dict[str, Any]]:
+    """Pending decisions by number, each below that of the trial that asks, as the optimizer wants them.
+
+    A worker with a later number may have been faster. Its decision takes the number of a finished trial. At
+    the very beginning there may be too few of them, and the rest is left out.
+    """
+    rows = sorted(pending, key=lambda row: int(row["number"]))
+    earlier = [dict(row) for row in rows if row["number"] < number]
+    taken = {row["number"] for row in earlier}
+    free = (k for k in range(number) if k not in taken)
+    later = [row for row in rows if row["number"] >= number]
+    moved = [{"number": k, "decision": row["decision"]} for k, row in zip(free, later, strict=False)]
+    return [*earlier, *moved]
+
+
 def _when_told(trial: FrozenTrial) -> tuple[datetime, int]:
     return trial.datetime_complete or datetime.max, trial.number
 
 
-def _last_fits(study: Study) -> dict[str, Any]:
-    found = study._storage.get_study_system_attrs(study._study_id).get(records.FIT)
+def last_fits(study: Study) -> dict[str, Any]:
+    """The fit of the last ask; empty where there is none."""
+    found = storage_of(study).get_study_system_attrs(reading.study_id(study)).get(records.FIT)
     return found if isinstance(found, dict) else {}
 
 
-def direction_of(study: Study) -> str:
+def direction_of(study: Study) -> Direction:
     """``maximize`` or ``minimize``; a ConfigurationError where there are several objectives."""
     if len(study.directions) != 1:
         raise ConfigurationError("windage optimises one value; this study has several objectives.")
@@ -226,7 +241,10 @@ def direction_of(study: Study) -> str:
 def _row(
     trial: FrozenTrial, axes: Axes, contexts: ContextSpace, fixed: bool
 ) -> tuple[dict[str, Any] | None, str]:
-    """A finished trial as an observation, or why it is none; nothing where the search space may change."""
+    """A finished trial as an observation, or why it is none.
+
+    Without a fixed search space there is no reason to give: the space may change.
+    """
     params = records.published(trial)
     if not axes.holds(params):
         why = f"trial {trial.number} is left out: it is no decision of this search space: {params}."
@@ -241,7 +259,7 @@ def _row(
     value = trial.value
     if value is None or not math.isfinite(value):
         return None, f"trial {trial.number} is left out: its value is {value!r}, which is not finite."
-    if isinstance(context, Mapping):  # of more than this study's contexts, these
+    if isinstance(context, Mapping):  # it may have more contexts than this study
         context = {name: v for name, v in context.items() if name in contexts.names}
     try:
         checked = contexts.check(context if contexts.names else None)

@@ -1,0 +1,5 @@
+"""``python -m windage.cli``."""
+
+from windage.cli import main
+
+main()

@@ -1,0 +1,89 @@
+"""A year of use: two thousand trials in one study. Slow, because such a study must first be written."""
+
+import random
+import subprocess
+import sys
+import time
+
+import optuna
+import pytest
+
+from shops import run
+from windage.studies import reading
+from windage.studies.axes import Axes
+from windage.studies.file import load
+from windage.studies.sampler import last_fits
+from windage.studies.store import StudyStore
+
+pytestmark = pytest.mark.slow
+LIBRARIES = "import optuna, sqlalchemy.orm, typer.main, rich.table"
+"""What status and tell cannot do without; a machine on which these alone take long is not windage's fault."""
+
+
+@pytest.fixture(scope="module")
+def year(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("year")
+    assert run("init", str(folder / "shop.toml")).exit_code == 0
+    luck = random.Random(3)
+    rows = ["stock,demand,value"]
+    for _ in range(2000):
+        stock, demand = luck.uniform(0, 40), luck.gammavariate(5, 3)
+        rows.append(f"{stock},{demand},{2 * min(stock, demand) - stock}")
+    (folder / "past.csv").write_text("\n".join(rows))
+    assert run("tell", str(folder / "shop.toml"), "--csv", str(folder / "past.csv")).exit_code == 0
+    return folder
+
+
+def seconds(command, folder):
+    """The best of five."""
+    times = []
+    for _ in range(5):
+        start = time.perf_counter()
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def test_status_and_tell_stay_under_a_second(year):
+    windage = [sys.executable, "-m", "windage.cli"]
+    bar = max(1.0, 2 * seconds([sys.executable, "-c", LIBRARIES], year))
+    assert seconds([*windage, "status", "shop.toml"], year) < bar
+    store = StudyStore.open(load(year / "shop.toml"))
+    numbers = iter([store.study.ask(dict(store.file.space)).number for _ in range(5)])
+    times = []
+    for number in numbers:
+        told = [*windage, "tell", "shop.toml", str(number), "--value", "3", "--context", "demand=4"]
+        start = time.perf_counter()
+        subprocess.run(told, cwd=year, check=True, capture_output=True)
+        times.append(time.perf_counter() - start)
+    assert min(times) < bar
+
+
+def test_an_ask_adds_little_to_the_engine(year):
+    store = StudyStore.open(load(year / "shop.toml"))
+    store.ask()
+    axes, alone, whole = Axes.of(store.file.space), [], []
+    for _ in range(5):
+        trials, sampler = reading.trials(store.study), store.sampler()
+        known = sampler.known(trials, axes, last_fits(store.study))
+        engine = sampler.optimizer(axes, "maximize", known, len(trials))
+        start = time.perf_counter()
+        engine.ask()
+        middle = time.perf_counter()
+        store.ask()
+        alone.append(middle - start)
+        whole.append(time.perf_counter() - middle)
+    assert min(whole) < 1.4 * min(alone)  # the quickest of each: what else the machine does is not ours
+
+
+def test_trials_are_read_faster_than_optuna_reads_them(year):
+    def first_reading(read):
+        times = []
+        for _ in range(3):
+            store = StudyStore.open(load(year / "shop.toml"))
+            start = time.perf_counter()
+            assert len(read(store.study)) >= 2000
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert 2 * first_reading(reading.trials) < first_reading(optuna.Study.get_trials)
