@@ -256,3 +256,57 @@ def saa(
     show(study.sheet(errors, title), out, quiet=as_json)
     if out is not None:
         study.picture(errors, out / "saa.png", f"{problem}, {observations} decisions made")
+
+
+@app.command()
+def wide(
+    out: Annotated[Path, typer.Option(help="The folder of the results; the same command continues it.")],
+    split: Annotated[str, typer.Option(help="development or validation: which half of the families.")] = (
+        "development"
+    ),
+    methods: Annotated[str | None, typer.Option(help="Only these, with commas: auto,sbo-kde.")] = None,
+    problems: Annotated[str | None, typer.Option(help="Only these, with commas: levy+0,pricing+2.")] = None,
+    seeds: Annotated[str, typer.Option(help="0-2 or 1,2,5.")] = "0-2",
+    budget: Annotated[int, typer.Option(min=5, help="Decisions a run.")] = 80,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="A keyword of Optimizer, such as aim=learn.")
+    ] = None,
+    against: Annotated[str, typer.Option(help="The method that ratios are to.")] = "sbo-kde",
+    jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
+    plugin: Plugins = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge methods on many families of problems; a table and a figure. The same command goes on.
+
+    Regret is a share of a random decision's. Choose methods and settings on development; validation is for
+    reports alone.
+    """
+    from windage.bench import configuration
+    from windage.bench.wide import figure, report, scores, sweep
+
+    tasks = report.plan(
+        split,
+        _names(methods),
+        _names(problems),
+        configuration.parse_seeds(seeds),
+        budget,
+        configuration.parse_settings(settings or []),
+        plugin or [],
+    )
+    console = Console(stderr=True, markup=False, highlight=False, soft_wrap=True)
+    console.print(f"{len(tasks)} runs of {budget} decisions → {out}")
+    try:
+        runs = sweep.sweep(out, tasks, jobs, report.progress(console))
+    except KeyboardInterrupt:
+        console.print("Stopped. Nothing is lost: the same command goes on from here.")
+        raise typer.Exit(130) from None
+    names = list(dict.fromkeys(task.method for task in tasks))
+    made = scores.sheets(runs, names, against)
+    if as_json:
+        typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
+    for sheet in made:
+        show(sheet, out, quiet=as_json)
+    if made:
+        typer.echo(figure.draw(runs, names, out / "wide.png"), err=as_json)
+    if any(run.error for run in runs):
+        raise typer.Exit(1)
