@@ -25,8 +25,8 @@ TRIES, COARSE, MARGIN, LEVELS = 40, 2**9, 0.03, np.linspace(0, 1, 41)
 CONTEXT_WEIGHT = 1.5
 """Of the terms with a context in a sum, beside 1 of those without: else these outnumber them."""
 CONTEXT_LENGTHS = (1.2, 2.0)
-"""Lengthscales of the contexts, in standard deviations of the context times √Dc. At 1.5 the context makes about a
-quarter of the variance of a smooth draw, whatever the distribution and the number of contexts."""
+"""Lengthscales of the contexts, in standard deviations of the context times √Dc. At 1.5 the context makes
+about a quarter of the variance of a smooth draw, whatever the distribution and the number of contexts."""
 
 
 @dataclass(frozen=True, eq=False)
