@@ -22,9 +22,9 @@ OUTSIDE = ("bench", "cli", "demo.py", "plots", "plots.py", "studies", "botorch.p
 """What is no part of the engine: users of it, and the bridge to BoTorch."""
 TUNING = (
     ("methods/auto.py", "INITIAL"),
-    ("methods/schedules.py", "SQRT_BETA_PER_VARIABLE"),
-    ("methods/schedules.py", "MOST_SQRT_BETA"),
-    ("methods/bq_kde.py", "MEMBERS"),
+    ("methods/auto.py", "EARN"),
+    ("methods/auto.py", "LEARN"),
+    ("methods/auto.py", "MEMBERS"),
     ("gp/priors.py", "COMMON"),
     ("gp/priors.py", "OWN"),
     ("gp/priors.py", "SHAPE"),

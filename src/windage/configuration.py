@@ -39,7 +39,6 @@ class Configuration:
         direction: object,
         seed: object,
         initial: int | None,
-        budget: int | None,
         settings: dict[str, Any],
     ) -> Configuration:
         """As a user gives it, or a ConfigurationError."""
@@ -54,7 +53,7 @@ class Configuration:
             )
         check_used(found, checked)
         seed = secrets.randbits(32) if seed is None else whole(seed, "seed", ConfigurationError)
-        first = initial_decisions(found, space.blocks, initial, budget)
+        first = initial_decisions(found, space.blocks, initial, checked.budget)
         return cls(space, conditions, found, _direction(direction), seed, first, checked)
 
     @property

@@ -1,9 +1,8 @@
 """Optimizer: ask, tell, recommend. The one stateful object of windage.
 
-Its state is a configuration, the observations, the pending trials, and the last fitted hyper-parameters (the
-warm start of the next fit). Every random number comes from the seed and the number of the trial, so the same
-seed and the same tells give the same asks, in any process. ``recommend``, ``density`` and ``predict`` never
-change what is asked next.
+Its state is a configuration, the observations, the pending trials and the last fits. Each random number comes
+from the seed and the number of the trial, so the same seed and the same tells give the same asks, in any
+process. ``recommend``, ``density`` and ``predict`` never change what is asked next.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from windage.errors import (
 )
 from windage.gp import KernelName
 from windage.methods import Method, MethodName, State
-from windage.methods.settings import NAMES
+from windage.methods.settings import NAMES, Aim
 from windage.observations import Observations, Trial
 from windage.pending import PendingTrials
 from windage.prediction import Prediction, Recommendation
@@ -48,10 +47,10 @@ class Optimizer:
         method: a name of ``windage methods``, or a ``Method`` of your own.
         direction: ``"maximize"`` or ``"minimize"`` the value.
         seed: of everything random; None draws one.
-        initial: how many first decisions come from a Sobol sequence. None: 10, with ``auto`` 4 where no
-            decision variable is a choice, or a quarter of ``budget`` where that is less. History that was
-            told counts towards it.
+        initial: how many first decisions come from a Sobol sequence; told history counts. None: 10, with
+            ``auto`` 4 where no decision variable is a choice; a quarter of ``budget`` where that is less.
         budget: how many decisions are planned, if known.
+        aim: ``"earn"`` if every decision counts, ``"learn"`` if only the recommendation does.
         sqrt_beta: this and all that follow: see ``windage.methods.Settings``. A setting that the method does
             not use is refused.
     """
@@ -66,6 +65,7 @@ class Optimizer:
         initial: int | None = None,
         budget: int | None = None,
         *,
+        aim: Aim = "earn",
         sqrt_beta: float | Literal["theorem"] | None = None,
         lipschitz: float = 1.0,
         samples: int | Literal["nodes"] | None = None,
@@ -85,7 +85,7 @@ class Optimizer:
         _refuse(unknown, Optimizer)
         settings = {name: given[name] for name in NAMES}
         self._configuration = Configuration.of(
-            decisions, contexts, method, direction, seed, initial, budget, settings
+            decisions, contexts, method, direction, seed, initial, settings
         )
         self._begin(Observations(columns=self._configuration.columns))
 

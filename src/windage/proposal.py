@@ -36,7 +36,7 @@ def initial_decisions(
     needed = INITIAL if any(block.categorical for block in blocks) else method.initial
     if budget is None:
         return needed
-    return min(needed, max(1, whole(budget, "budget", ConfigurationError, 1) // 4))
+    return min(needed, max(1, budget // 4))
 
 
 def first_decision(blocks: tuple[Block, ...], pending: Array, seeds: Seeds) -> Array:

@@ -18,6 +18,7 @@ from windage.acquisition import (
     Expectation,
     ExpectedBound,
     Minimax,
+    MixtureBound,
     Mmd,
     TotalVariation,
     Wasserstein,
@@ -103,6 +104,14 @@ def expected_bound(models, nodes, x):
     return torch.stack([mean + ROOT * variance.sqrt() for mean, variance in moments]).mean(0)
 
 
+def mixture_bound(models, nodes, x):
+    """From the first two moments of the mixture: E[F²] - E[F]²."""
+    moments = [reference.torch_expectation(model, x, nodes.points, nodes.weights) for model in models]
+    means, variances = (torch.stack(part) for part in zip(*moments, strict=True))
+    mean, squares = means.mean(0), (variances + means**2).mean(0)
+    return mean + ROOT * (squares - mean**2).sqrt()
+
+
 def of_bounds(fast, model, points, slow, differentiable=None):
     """The case of an objective of bounds: ``slow`` B × M → B."""
     with_torch = None if differentiable is None else lambda x: differentiable(torch_bounds(model, x, points))
@@ -178,6 +187,9 @@ def cases(kernel: str, dc: int) -> dict[str, Case]:
         "ExpectedBound": of_torch(
             ExpectedBound(models, nodes, ROOT), lambda x: expected_bound(models, nodes, x)
         ),
+        "MixtureBound": of_torch(
+            MixtureBound(models, nodes, ROOT), lambda x: mixture_bound(models, nodes, x)
+        ),
         "WorstBound": Case(
             WorstBound(models, nodes, ROOT, RADIUS, space), lambda x: worst_bound(models, nodes, space, x)
         ),
@@ -200,6 +212,7 @@ NAMES = (
     "Mmd",
     "Minimax",
     "ExpectedBound",
+    "MixtureBound",
     "WorstBound",
     "Disagreement",
     "Wasserstein",
@@ -377,6 +390,7 @@ def test_surrogates_that_agree_are_one():
     for models in ([model], [model, model, model]):
         assert_same(Disagreement(models, nodes, ROOT, AVERSION), Expectation(model, nodes, ROOT), atol=1e-5)
         assert_same(ExpectedBound(models, nodes, ROOT), ExpectedBound([model], nodes, ROOT))
+        assert_same(MixtureBound(models, nodes, ROOT), ExpectedBound([model], nodes, ROOT))
 
 
 def test_surrogates_without_aversion_are_averaged():
@@ -401,6 +415,7 @@ def large() -> dict[str, Acquisition]:
         "Minimax": Minimax(model, grid(c, 100), 0.4),
         "ExpectedBound without exploration": ExpectedBound([model], nodes, 0.0),
         "ExpectedBound": ExpectedBound([model, *others], nodes, ROOT),
+        "MixtureBound": MixtureBound([model, *others], nodes, ROOT),
         "WorstBound": WorstBound([model, others[0]], nodes, ROOT, RADIUS, sobol(64, 1, 1)),
         "Disagreement": Disagreement([model, *others], Nodes.equal(c), ROOT, AVERSION),
         "Wasserstein": Wasserstein(model, Nodes.equal(c), ROOT, 0.05, sobol(64, 1, 1)),

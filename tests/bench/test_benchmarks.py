@@ -167,3 +167,52 @@ def test_values_are_compared_with_the_plain_ways(tmp_path):
     run(BENCHMARKS / "values.py", "--sets", 1, "--methods", "gp-ucb", "--out", tmp_path)
     (kept,) = tmp_path.glob("values-*.json")
     assert json.loads(kept.read_text())["rows"][0]["lost"] <= 1e-6
+
+
+@pytest.fixture
+def _own_methods():
+    """The candidates are registered for this test alone."""
+    from windage.methods import METHODS
+
+    before = dict(METHODS)
+    yield
+    METHODS.clear()
+    METHODS.update(before)
+    sys.modules.pop("candidates", None)
+
+
+@pytest.mark.usefixtures("_own_methods")
+def test_candidates_climb_along_their_gradients():
+    import candidates
+
+    optimizer = study.play(problems.get("branin"), "auto", 14)
+    state, x = optimizer._state(True), np.random.default_rng(0).random((5, 2))
+    for name, build in candidates.CANDIDATES.items():
+        function = build(state)
+        steps = 1e-6 * np.eye(2)
+        slopes = [(function.value(x + e) - function.value(x - e)) / 2e-6 for e in steps]
+        assert function.value_and_gradient(x).gradient == pytest.approx(np.stack(slopes, 1), abs=1e-5), name
+
+
+@pytest.mark.usefixtures("_own_methods")
+def test_draws_of_thompson_sampling_have_the_moments_of_the_posterior():
+    import candidates
+    from windage.gp import ExpectationPosterior
+
+    state = study.play(problems.get("branin"), "auto", 14)._state(True)
+    x, nodes, model = np.random.default_rng(0).random((4, 2)), state.deterministic_nodes(), state.models[0]
+    exact = ExpectationPosterior(model, nodes).moments(x)
+    draws = [candidates.Drawn(model, nodes, np.random.default_rng(i)).value(x) for i in range(400)]
+    error = exact.variance[:, 0] ** 0.5 / 20
+    assert (np.abs(np.mean(draws, axis=0) - exact.mean[:, 0]) < 5 * error + 0.02).all()
+    assert np.std(draws, axis=0) == pytest.approx(exact.variance[:, 0] ** 0.5, rel=0.3)
+
+
+@pytest.mark.slow
+def test_the_ablation_runs_every_variant(tmp_path):
+    import ablation
+
+    out = run(BENCHMARKS / "ablation.py", tmp_path, "--seeds", "0", "--jobs", "2", "--budget", "6",
+              "--problems", "gp-smooth+1")  # fmt: skip
+    assert all(name in (tmp_path / "wide-earn.md").read_text() for name in ("auto", *ablation.VARIANTS))
+    assert "Regret of a decision" in out

@@ -32,10 +32,17 @@ def test_random_decisions_learn_nothing_and_differ():
     assert optimizer("random").ask().decision != optimizer("random", seed=2).ask().decision
 
 
-def test_auto_is_bq_kde_with_another_bound():
+def test_auto_with_a_single_surrogate_is_bq_kde():
+    """Its bound is that of the mixture; a mixture of one is the one."""
     assert get_method("auto").name == optimizer("auto").to_dict()["method"] == "auto"
-    assert run(optimizer("auto"), 8) == run(optimizer("bq-kde", sqrt_beta=2 / 3), 8)
-    assert run(optimizer("auto"), 8) != run(optimizer("bq-kde"), 8)
+    single = {"members": 0, "kernel": "matern", "sqrt_beta": 1.5}
+    assert run(optimizer("auto", **single), 8) == run(optimizer("bq-kde", **single), 8)
+    assert run(optimizer("auto"), 8) != run(optimizer("bq-kde", sqrt_beta=1.5), 8)
+
+
+def test_the_aim_decides_how_much_is_explored():
+    assert run(optimizer("auto", aim="learn"), 8) == run(optimizer("auto", sqrt_beta=2.0), 8)
+    assert run(optimizer("auto", aim="learn"), 8) != run(optimizer("auto"), 8)
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -13,7 +13,6 @@ import windage.methods
 from windage import ConfigurationError, Optimizer, Real
 from windage.methods import METHODS, Method, MethodName, Settings, get_method, register
 from windage.methods.schedules import (
-    auto_sqrt_beta,
     mmd_radius,
     paper_sqrt_beta,
     root_sqrt_beta,
@@ -57,7 +56,8 @@ def test_the_names_that_types_know_are_those_of_the_table():
 
 def test_the_keywords_of_the_optimizer_are_the_settings_and_their_defaults():
     parameters = inspect.signature(Optimizer).parameters
-    keywords = [p for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    named = [p for p in parameters.values() if p.kind is inspect.Parameter.KEYWORD_ONLY]
+    keywords = [parameters["budget"], *named]
     settings = fields(Settings)
     assert [(p.name, p.default) for p in keywords] == [(f.name, f.default) for f in settings]
     assert [p.annotation for p in keywords] == [f.type for f in settings]
@@ -109,18 +109,34 @@ def test_schedules():
     assert theorem_sqrt_beta(1, 1) == 0
     beta = 2 * math.log(50**2 / math.sqrt(2 * math.pi)) + 4 * math.log(50**2 * 2 * 3 * math.sqrt(math.pi) / 2)
     assert theorem_sqrt_beta(50, 2, 3.0) ** 2 == pytest.approx(beta)
-    found = [auto_sqrt_beta(dx) for dx in (1, 2, 3, 5, 6, 20)]
-    assert found == pytest.approx([1 / 3, 2 / 3, 1, 5 / 3, 5 / 3, 5 / 3], rel=1e-15)
     assert [root_sqrt_beta(dx) for dx in (1, 4, 9)] == [0.5, 1, 1.5]
     assert {paper_sqrt_beta(dx) for dx in range(1, 20)} == {1.5}
 
 
 @pytest.mark.parametrize(
     ("method", "expected"),
-    [("auto", 2 / 3), ("bq-kde", 0.5 * 2**0.5), ("rbq-kde", 0.5 * 2**0.5), ("sbo-kde", 1.5)],
+    [("auto", 1.5), ("bq-kde", 0.5 * 2**0.5), ("rbq-kde", 0.5 * 2**0.5), ("sbo-kde", 1.5)],
 )
 def test_each_method_has_its_own_sqrt_beta(method, expected):
     space, found = {"x": Real(0, 1), "y": Real(0, 1)}, get_method(method)
     data = Optimizer(space, {"c": Real()}, method, seed=0)._data
     assert found.sqrt_beta_at(data, Settings()) == pytest.approx(expected)
     assert found.sqrt_beta_at(data, Settings(sqrt_beta=0.25)) == 0.25
+
+
+def test_auto_explores_more_where_only_the_recommendation_counts():
+    data, auto = Optimizer({"x": Real(0, 1)}, {"c": Real()}, seed=0)._data, get_method("auto")
+    assert auto.sqrt_beta_at(data, Settings(aim="learn")) == 2.0 > auto.sqrt_beta_at(data, Settings())
+    assert auto.sqrt_beta_at(data, Settings(aim="learn", sqrt_beta=1.0)) == 1.0
+
+
+def test_methods_with_one_aim_refuse_another():
+    for method in METHODS:
+        if method != "auto":
+            with pytest.raises(
+                ConfigurationError, match="does not use aim: leave it out, or use one of auto"
+            ):
+                Optimizer({"x": Real(0, 1)}, {"c": Real()}, method, aim="learn")
+            Optimizer({"x": Real(0, 1)}, {"c": Real()}, method, aim="earn")
+    with pytest.raises(ConfigurationError, match=r"aim must be one of earn, learn, not 'lern'.*'learn'"):
+        Optimizer({"x": Real(0, 1)}, {"c": Real()}, aim="lern")

@@ -11,7 +11,7 @@ from windage.acquisition.bounds import (
     WorstCase,
 )
 from windage.acquisition.disagreement import Disagreement
-from windage.acquisition.expectation import ExpectedBound, MeanBound, WorstBound
+from windage.acquisition.expectation import ExpectedBound, MeanBound, MixtureBound, WorstBound
 from windage.acquisition.wasserstein import Wasserstein
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "KernelBall",
     "MeanBound",
     "Minimax",
+    "MixtureBound",
     "Mmd",
     "TotalVariation",
     "Wasserstein",

@@ -37,6 +37,30 @@ class ExpectedBound(MeanBound):
         super().__init__([ExpectationPosterior(model, nodes) for model in models], sqrt_beta)
 
 
+class MixtureBound(Acquisition):
+    """μ_F + √β σ_F of the mixture of K surrogates: the mean of their means, and the deviation of the whole.
+
+    The variance of a mixture is the mean of the variances plus the variance of the means. So a decision on
+    which the surrogates disagree is as unsure as one that each of them is unsure of.
+    """
+
+    def __init__(self, models: Sequence[ProductGP], nodes: Nodes, sqrt_beta: float) -> None:
+        super().__init__([ExpectationPosterior(model, nodes) for model in models])
+        self.sqrt_beta = sqrt_beta
+
+    def combine(self, means: Array, variances: Array) -> Combined:
+        """K × B × 1 each → value and derivatives."""
+        mean, share = means.mean(axis=0), 1 / len(means)
+        away = means - mean
+        variance = variances.mean(axis=0) + (away**2).mean(axis=0)
+        spread = deviation(variance)
+        by_whole = by_variance(np.full_like(variance, self.sqrt_beta), variance, spread)  # B × 1
+        value = (mean + self.sqrt_beta * spread)[:, 0]
+        return Combined(
+            value, share + 2 * share * away * by_whole, np.tile(share * by_whole, (len(means), 1, 1))
+        )
+
+
 class WorstBound(MeanBound):
     """μ_F + √β σ_F under the worst weights for the posterior mean within a total-variation radius: RBQ-KDE.
 

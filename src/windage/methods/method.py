@@ -125,6 +125,8 @@ class Method:
     """Its own ``Settings.members``."""
     sqrt_beta: Callable[[int], float] = paper_sqrt_beta
     """Its own ``Settings.sqrt_beta``, by the number of decision variables."""
+    learn_sqrt_beta: Callable[[int], float] = paper_sqrt_beta
+    """The same with ``aim="learn"``, where that is among its settings."""
     initial: int = INITIAL
     """How many first decisions it needs where none is a choice; with choices, ``INITIAL``."""
 
@@ -138,4 +140,5 @@ class Method:
         dx, given = len(data.decisions.names), settings.sqrt_beta
         if given == THEOREM:
             return theorem_sqrt_beta(len(data), dx, settings.lipschitz)
-        return self.sqrt_beta(dx) if given is None else float(given)
+        own = self.learn_sqrt_beta if settings.aim == "learn" else self.sqrt_beta
+        return own(dx) if given is None else float(given)

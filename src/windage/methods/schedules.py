@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import math
 
-SQRT_BETA_PER_VARIABLE, MOST_SQRT_BETA = 1 / 3, 5 / 3
-"""Of ``auto``. More variables hold more local optima to escape from; with many, a higher bound only explores.
-Both were found on test functions and wait for a wider comparison (docs/auto.md)."""
-
 
 def theorem_sqrt_beta(t: int, dx: int, lipschitz: float = 1.0) -> float:
     """sqrt(β_t), β_t = 2 log(t²/√(2π)) + 2Dx log(t² Dx a b r √π/2) (Theorems 1 and 2), at least 0."""
@@ -34,11 +30,6 @@ def wasserstein_radius(t: int) -> float:
 def paper_sqrt_beta(dx: int) -> float:
     """√β = 1.5, the paper's, however many decision variables there are."""
     return 1.5
-
-
-def auto_sqrt_beta(dx: int) -> float:
-    """√β = Dx/3 with one to five decision variables, and 5/3 with more."""
-    return min(SQRT_BETA_PER_VARIABLE * dx, MOST_SQRT_BETA)
 
 
 def root_sqrt_beta(dx: int) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from windage.contexts.kde import Bandwidth, Boundary, check_rules
 from windage.errors import ConfigurationError
@@ -14,14 +14,20 @@ from windage.space import one_of, plain, positive, whole
 DETERMINISTIC: Literal["nodes"] = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM: Literal["theorem"] = "theorem"
-SHARED = frozenset({"bandwidth", "boundary", "kernel", "raw_samples", "restarts"})
-"""Settings that every method uses: ``recommend`` does."""
+Aim = Literal["earn", "learn"]
+"""Whether every decision counts, or the recommendation alone."""
+SHARED = frozenset({"bandwidth", "boundary", "budget", "kernel", "raw_samples", "restarts"})
+"""Settings that every method uses: ``recommend`` does, or the number of first decisions."""
 
 
 @dataclass(frozen=True)
 class Settings:
     """What can be changed by a keyword of ``Optimizer``. The defaults are the paper's."""
 
+    budget: int | None = None
+    """How many decisions are planned, if that is known: first decisions are at most a quarter of them."""
+    aim: Aim = "earn"
+    """"earn": every decision counts. "learn": only the recommendation counts, so decisions may cost."""
     sqrt_beta: float | Literal["theorem"] | None = None
     """√β of the bound μ + √β·σ; "theorem" for the schedule of Theorems 1 and 2. None: the method's own, which
     is 1.5 for those of the papers."""
@@ -63,6 +69,9 @@ class Settings:
         return settings
 
     def _check(self) -> None:
+        if self.budget is not None:
+            whole(self.budget, "budget", ConfigurationError, 1)
+        one_of(self.aim, "aim", get_args(Aim))
         for name in ("space_points", "raw_samples", "restarts"):
             whole(getattr(self, name), name, ConfigurationError, 1)
         if self.grid is not None:

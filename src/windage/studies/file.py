@@ -29,11 +29,13 @@ STORAGE = "WINDAGE_STORAGE"
 """The environment variable that overrides the file's storage."""
 LEASE_DAYS = 7.0
 KEYS = (
-    "name", "direction", "method", "seed", "initial", "storage", "lease_days",
+    "name", "direction", "aim", "budget", "method", "seed", "initial", "storage", "lease_days",
     "value", "decisions", "contexts", "settings",
 )  # fmt: skip
 EXPORTED = ("number", "told")
 """Columns of an export beside the decision variables, the contexts and the value."""
+TOP = ("aim", "budget")
+"""Keywords of ``windage.Optimizer`` that every study may have an opinion on: lines of their own."""
 TABLES = {
     "value": ("unit", "description"),
     "decisions": ("low", "high", "log", "step", "integer", "choices", "unit", "description"),
@@ -173,6 +175,9 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
     settings = table.get("settings", {})
     if not isinstance(settings, dict):
         raise ConfigurationError("settings must be a table: [settings] with one line each.")
+    for key in TOP:
+        if key in settings:
+            raise ConfigurationError(f"{key!r} stands above the tables: take it out of [settings].")
     rows = {**decisions, **contexts, "value": _table(table, "value")}
     found = StudyFile(
         path=path,
@@ -186,7 +191,7 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
         lease=days(table.get("lease_days", LEASE_DAYS), "lease_days"),
         seed=whole(table, "seed", 2**32 - 1),
         initial=whole(table, "initial"),
-        settings=settings,
+        settings={**settings, **{key: table[key] for key in TOP if key in table}},
     )
     _ = found.context_space  # checks the names of contexts against those of decision variables
     return found

@@ -6,6 +6,7 @@ TEMPLATE = """# A windage study. Change what stands here, then:
 #   windage recommend {file}                                       what is best, as far as is known
 
 direction = "maximize"      # or "minimize": is a larger value better, or a smaller one?
+aim = "earn"                # every decision counts; "learn": only the recommendation at the end does
 method = "auto"             # the best on average; see "windage methods" for others
 storage = "sqlite:///{stem}.db"   # a file beside this one. For many machines: "postgresql+psycopg://user@host/database"
 lease_days = 7              # a decision asked for and not told counts as under way for so long

@@ -56,6 +56,12 @@ def test_a_run_is_the_same_again(short_runs):
     assert again.checkpoints == short_runs["auto"].checkpoints
 
 
+def test_auto_learn_is_auto_with_that_aim():
+    problem = families.instance("gp-smooth+0")
+    learning = players.player("auto-learn", problem, 0, SHORT, {})
+    assert learning.optimizer.to_dict()["settings"] == {"aim": "learn", "budget": SHORT}
+
+
 def test_regret_is_a_share_of_a_random_decisions():
     problem = families.instance("gp-smooth+1")
     assert problem.regret_share(problem.optimum.decision[None])[0] == pytest.approx(0, abs=1e-9)

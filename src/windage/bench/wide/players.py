@@ -17,6 +17,8 @@ from windage.space import Categorical, Decision, Integer
 INITIAL = 4
 """First decisions of everyone: the fewest with one point in each quarter of every range."""
 OPTUNA = ("optuna-gp", "optuna-tpe")
+LEARN = "auto-learn"
+"""``auto`` with aim="learn"."""
 BASELINES = ("random", "gp-ucb", "last-context", "sbo-kde", "drbo-kde", "erbo", "ledrbo", *OPTUNA)
 """What ``auto`` is measured against."""
 
@@ -47,12 +49,14 @@ def player(name: str, instance: Instance, seed: int, budget: int, settings: Mapp
     """The player of that name."""
     if name in OPTUNA:
         return OptunaPlayer(name, instance, seed)
+    if name == LEARN:
+        return WindagePlayer("auto", instance, seed, budget, {**settings, "aim": "learn"})
     return WindagePlayer(name, instance, seed, budget, settings)
 
 
 def check_name(name: str) -> str:
     """The name, or a ConfigurationError with those there are."""
-    return name if name in OPTUNA or name in LATER else get_method(name).name
+    return name if name in (*OPTUNA, *LATER, LEARN) else get_method(name).name
 
 
 class WindagePlayer:

@@ -37,7 +37,7 @@ def plan(
     wrong = next((name for name in settings if name in FIXED), None)
     if wrong is not None:
         raise ConfigurationError(f"{wrong!r} cannot be set with --set: each run sets it by itself.")
-    names = players.need_known(methods or ("auto", *players.BASELINES))
+    names = players.need_known(methods or ("auto", players.LEARN, *players.BASELINES))
     chosen = list(dict.fromkeys(problems)) or families.problems(
         "development" if split == SPLITS[0] else "validation"
     )
