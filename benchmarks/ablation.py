@@ -115,7 +115,7 @@ def main() -> None:
     from windage.bench.wide import scores, sweep
 
     runs = [run for run in sweep.read(given.out) if not run.error]
-    for sheet in scores.sheets(runs, list(dict.fromkeys(run.task.method for run in runs)), "auto"):
+    for sheet in scores.sheets(runs, list(dict.fromkeys(run.task.method for run in runs)), ["auto"]):
         show(sheet, given.out)
 
 

@@ -271,7 +271,7 @@ def wide(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="A keyword of Optimizer, such as aim=learn.")
     ] = None,
-    against: Annotated[str, typer.Option(help="The method that ratios are to.")] = "sbo-kde",
+    against: Annotated[str, typer.Option(help="The methods that ratios are to.")] = "sbo-kde,ledrbo",
     jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
     plugin: Plugins = None,
     as_json: AsJson = False,
@@ -301,7 +301,7 @@ def wide(
         console.print("Stopped. Nothing is lost: the same command goes on from here.")
         raise typer.Exit(130) from None
     names = list(dict.fromkeys(task.method for task in tasks))
-    made = scores.sheets(runs, names, against)
+    made = scores.sheets(runs, names, _names(against))
     if as_json:
         typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
     for sheet in made:

@@ -43,7 +43,10 @@ def methods(as_json: AsJson = False) -> None:
     for row in rows:
         table.add_row(*row.values())
     Console().print(table)
-    typer.echo(f'"{AUTO}" is the default.')
+    typer.echo(
+        f'"{AUTO}" is the default: take it, with aim="learn" where only the last recommendation counts. '
+        'Take "rbq-kde" or "drbo-kde" where a bad surprise costs more than a good one brings.'
+    )
 
 
 def problems(

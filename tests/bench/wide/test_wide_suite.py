@@ -136,7 +136,7 @@ def test_scores_by_hand():
     assert scores.off(a.all, 2) == pytest.approx(1 / 3)
     assert scores.worst(a.all, 2) == pytest.approx(0.2)
     assert scores.coverage(a.all, 2) == (pytest.approx(2 / 3), pytest.approx(0.9))
-    made_sheets = scores.sheets(runs, ["a", "b"], "b")
+    made_sheets = scores.sheets(runs, ["a", "b"], ["b", "none"])
     assert [sheet.name for sheet in made_sheets] == ["wide-earn", "wide-learn", "wide-sureness"]
     assert "1.00 (0.50–2.00)" in made_sheets[0].markdown()
 

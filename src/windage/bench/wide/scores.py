@@ -116,20 +116,23 @@ def checkpoints(runs: Sequence[WideRun]) -> list[int]:
     return sorted({after for after in CHECKPOINTS if after <= budget} | {budget})
 
 
-def sheets(runs: Sequence[WideRun], methods: Sequence[str], against: str) -> list[Sheet]:
-    """Regret a decision, regret of recommendations, and how sure: three tables of methods."""
+def sheets(runs: Sequence[WideRun], methods: Sequence[str], against: Sequence[str]) -> list[Sheet]:
+    """Regret a decision, regret of recommendations, and how sure: three tables of methods.
+
+    ``against``: the methods that ratios are to; recommendations are compared with the first alone.
+    """
     each = [found for method in methods if (found := Runs.of(method, runs)).all]
     if not each:
         return []
     afters = checkpoints([run for found in each for run in found.all])
-    reference = Runs.of(against, runs)
+    references = [found for method in against if (found := Runs.of(method, runs)).all]
     count = len({run.task.problem for run in runs})
     seeds = len({run.task.seed for run in runs})
     note = f"{count} problems, {seeds} seed{'s' * (seeds > 1)}, {afters[-1]} decisions"
     learn = {f"after {after}": learnt(after) for after in afters}
     return [
-        _regret("wide-earn", "Regret of a decision", {"all decisions": earned}, each, reference, note),
-        _regret("wide-learn", "Regret of the recommendation", learn, each, reference, note),
+        _regret("wide-earn", "Regret of a decision", {"all decisions": earned}, each, references, note),
+        _regret("wide-learn", "Regret of the recommendation", learn, each, references[:1], note),
         _sureness(each, afters, note),
     ]
 
@@ -139,13 +142,13 @@ def _regret(
     what: str,
     columns: Mapping[str, Callable[[WideRun], float]],
     each: Sequence[Runs],
-    reference: Runs,
+    references: Sequence[Runs],
     note: str,
 ) -> Sheet:
-    """Methods × scores: three columns each."""
+    """Methods × scores: geometric mean, middle half, and a ratio to each reference."""
     head = ["method"]
     for column in columns:
-        head += [column, "middle half", f"/ {reference.method}"]
+        head += [column, "middle half", *(f"/ {reference.method}" for reference in references)]
     rows = []
     for found in each:
         cells: list[Cell] = []
@@ -156,12 +159,13 @@ def _regret(
             low, high = bootstrap(values, geometric)
             cells.append(Cell(f"{mean:.3f} ({low:.3f}–{high:.3f})", values=(mean, low, high)))
             cells.append(Cell(f"{middle:.3f}", values=(middle, *bootstrap(values, interquartile))))
-            share, low, high = ratio(scores, reference.score(of)) if reference.all else (np.nan,) * 3
-            cells.append(Cell(f"{share:.2f} ({low:.2f}–{high:.2f})", values=(share, low, high)))
+            for reference in references:
+                share, low, high = ratio(scores, reference.score(of))
+                cells.append(Cell(f"{share:.2f} ({low:.2f}–{high:.2f})", values=(share, low, high)))
         rows.append((found.method, tuple(cells)))
     title = (
         f"{what}, as a share of a random decision's: geometric mean over problems (95 %, bootstrap over "
-        f"problems), mean of the middle half, and paired ratio to {reference.method}. {note}"
+        f"problems), mean of the middle half, and paired ratios. {note}"
     )
     return Sheet(name, title, tuple(head), tuple(rows), ("estimate", "low", "high"))
 

@@ -1,0 +1,116 @@
+"""The tables and the figure of docs/evidence.md, from the runs of these commands:
+
+    windage bench wide --split validation --seeds 0-2 --jobs 2 --out results/validation
+    windage bench wide --split validation --seeds 0-2 --jobs 2 --out results/validation --methods interim \
+        --plugin benchmarks/ablation.py
+    python benchmarks/ablation.py results/ablation --seeds 0-1 --jobs 2
+    windage bench wide --plugin benchmarks/candidates.py --seeds 0 --jobs 2 --out results/candidates \
+        --methods auto,ei,kg,online-ei,online-kg,thompson,epsilon,randomised,horizon,means-1.5
+    windage bench run --suite later --methods auto --seeds 600-609 --jobs 2 --out results/later
+    python scripts/evidence.py results --write
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from windage.bench.judge import PUBLISHED, PUBLISHED_METHODS
+from windage.bench.results import load
+from windage.bench.tables import Cell, Sheet, spread
+from windage.bench.wide import figure, scores, sweep
+from windage.bench.wide.families import family_of
+
+ROOT = Path(__file__).parent.parent
+PAGE, FOLDER = ROOT / "docs" / "evidence.md", ROOT / "docs" / "evidence"
+FOLDERS = {
+    "validation": ["sbo-kde", "ledrbo", "interim"],
+    "ablation": ["auto"],
+    "candidates": ["auto"],
+}
+"""Sweeps of the wide suite, and what their ratios are to."""
+DRAWN = (
+    "auto",
+    "auto-learn",
+    "sbo-kde",
+    "drbo-kde",
+    "ledrbo",
+    "erbo",
+    "gp-ucb",
+    "optuna-gp",
+    "optuna-tpe",
+    "random",
+)
+
+
+def sheets(results: Path) -> dict[str, Sheet]:
+    """Marker of the page → table."""
+    found = {}
+    for name, against in FOLDERS.items():
+        runs = [run for run in sweep.read(results / name) if not run.error]
+        methods = list(dict.fromkeys(run.task.method for run in runs))
+        for sheet in scores.sheets(runs, methods, against):
+            found[f"{name} {sheet.name}"] = sheet
+    found["later"] = later(results / "later")
+    return found
+
+
+def later(folder: Path) -> Sheet:
+    """The five functions of the later works: cumulative regret at the end, beside the best published."""
+    table = load(folder)
+    budget = int(table["step"].max()) + 1
+    sums = table.groupby(["problem", "seed"], sort=False)["regret"].sum()
+    rows = []
+    for problem in dict.fromkeys(table["problem"]):
+        published = PUBLISHED[problem][budget]
+        best = min(published)
+        mine, method = spread([*sums[problem]]), PUBLISHED_METHODS[published.index(best)]
+        rows.append((problem, (mine, Cell(f"{best:g} ({method})", values=(best, np.nan, 1)))))
+    title = (
+        f"Cumulative regret after {budget} decisions, mean ± standard error over {len(sums[problem])} seeds"
+    )
+    return Sheet("later", title, ("problem", "auto", "best published"), tuple(rows))
+
+
+def by_family(results: Path) -> str:
+    """Families × methods: regret a decision, and the recommendation's at the end."""
+    runs = [run for run in sweep.read(results / "validation") if not run.error]
+    names = dict.fromkeys(family_of(run.task.problem).name for run in runs)
+    methods = ("auto", "auto-learn", "interim", "sbo-kde", "ledrbo")
+    lines = [f"| family | {' | '.join(methods)} |", f"|{'---|' * (len(methods) + 1)}"]
+    for family in names:
+        cells = []
+        for method in methods:
+            mine = [r for r in runs if r.task.method == method and family_of(r.task.problem).name == family]
+            end = np.mean([scores.learnt(r.task.budget)(r) for r in mine])
+            cells.append(f"{np.mean([scores.earned(r) for r in mine]):.3f}, {end:.3f}")
+        lines.append(f"| {family} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Print the tables, or write them into the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    texts = {marker: sheet.markdown() for marker, sheet in sheets(given.results).items()}
+    texts["families"] = by_family(given.results)
+    if not given.write:
+        print("\n".join(f"## {marker}\n\n{text}" for marker, text in texts.items()))
+        return
+    page = PAGE.read_text()
+    for marker, text in texts.items():
+        begin, end = f"<!-- {marker} -->", f"<!-- end of {marker} -->"
+        if begin in page:
+            head, _, rest = page.partition(begin)
+            page = f"{head}{begin}\n{text}{end}{rest.partition(end)[2]}"
+    PAGE.write_text(page)
+    runs = [run for run in sweep.read(given.results / "validation") if not run.error]
+    print(figure.draw(runs, DRAWN, FOLDER / "wide.png"))
+
+
+if __name__ == "__main__":
+    main()
