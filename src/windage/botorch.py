@@ -129,8 +129,10 @@ def botorch_model(
         factors.append(_kernel(data.kernel, dx, dx + dc, dx + dc))
     covariance = factors[0] * factors[1] if dc else factors[0]
     if variance != 1:
-        covariance = ScaleKernel(covariance)
-        covariance.outputscale = variance
+        covariance = ScaleKernel(
+            covariance
+        ).double()  # in single precision the variance has seven digits only
+        covariance.outputscale = torch.tensor(variance, dtype=torch.double)
     found = SingleTaskGP(
         train_X=torch.cat([torch.from_numpy(data.x), torch.from_numpy(data.c)], dim=1),
         train_Y=torch.from_numpy(data.y)[:, None],
