@@ -13,6 +13,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,37 +25,46 @@ from windage.bench.wide import figure, scores, sweep
 from windage.bench.wide.families import family_of
 
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "benchmarks"))
+
+from ablation import VARIANTS
+
 PAGE, FOLDER = ROOT / "docs" / "evidence.md", ROOT / "docs" / "evidence"
-FOLDERS = {
-    "validation": ["sbo-kde", "ledrbo", "interim"],
-    "ablation": ["auto"],
-    "candidates": ["auto"],
-}
-"""Sweeps of the wide suite, and what their ratios are to."""
 DRAWN = (
-    "auto",
-    "auto-learn",
-    "sbo-kde",
-    "drbo-kde",
-    "ledrbo",
-    "erbo",
-    "gp-ucb",
-    "optuna-gp",
-    "optuna-tpe",
-    "random",
+    *("auto", "auto-learn", "sbo-kde", "drbo-kde", "ledrbo", "erbo", "gp-ucb"),
+    *("optuna-gp", "optuna-tpe", "random"),
 )
+"""Methods in the figure."""
 
 
-def sheets(results: Path) -> dict[str, Sheet]:
-    """Marker of the page → table."""
-    found = {}
-    for name, against in FOLDERS.items():
-        runs = [run for run in sweep.read(results / name) if not run.error]
-        methods = list(dict.fromkeys(run.task.method for run in runs))
-        for sheet in scores.sheets(runs, methods, against):
-            found[f"{name} {sheet.name}"] = sheet
-    found["later"] = later(results / "later")
-    return found
+def runs_of(folder: Path) -> list[sweep.WideRun]:
+    """Those that did not fail."""
+    return [run for run in sweep.read(folder) if not run.error]
+
+
+def brief(folder: Path) -> str:
+    """Methods beside auto: paired ratios of regret, and how often each is off."""
+    runs = runs_of(folder)
+    auto = scores.Runs.of("auto", runs)
+    last = scores.checkpoints(runs)[-1]
+    words = {name: text for name, (text, _, _) in VARIANTS.items()}
+    lines = [
+        f"| | a decision / auto | recommended after {last} / auto | off after {last} |",
+        "|---|---|---|---|",
+    ]
+    for method in dict.fromkeys(run.task.method for run in runs):
+        mine, cells = scores.Runs.of(method, runs), []
+        for of in (scores.earned, scores.learnt(last)):
+            share, low, high = scores.ratio(mine.score(of), auto.score(of))
+            cells.append(f"{share:.2f} ({low:.2f}–{high:.2f})")
+        lines.append(
+            f"| {words.get(method, method)} | {' | '.join(cells)} | {scores.off(mine.all, last):.0%} |"
+        )
+    seeds = len({run.task.seed for run in runs})
+    note = (
+        f"{len(auto.by_problem)} problems of development, {seeds} seed{'s' * (seeds > 1)}, {last} decisions"
+    )
+    return f"{note}.\n\n" + "\n".join(lines) + "\n"
 
 
 def later(folder: Path) -> Sheet:
@@ -76,7 +86,7 @@ def later(folder: Path) -> Sheet:
 
 def by_family(results: Path) -> str:
     """Families × methods: regret a decision, and the recommendation's at the end."""
-    runs = [run for run in sweep.read(results / "validation") if not run.error]
+    runs = runs_of(results / "validation")
     names = dict.fromkeys(family_of(run.task.problem).name for run in runs)
     methods = ("auto", "auto-learn", "interim", "sbo-kde", "ledrbo")
     lines = [f"| family | {' | '.join(methods)} |", f"|{'---|' * (len(methods) + 1)}"]
@@ -96,8 +106,12 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    texts = {marker: sheet.markdown() for marker, sheet in sheets(given.results).items()}
+    runs = runs_of(given.results / "validation")
+    methods = list(dict.fromkeys(run.task.method for run in runs))
+    made = [*scores.sheets(runs, methods, ["sbo-kde", "ledrbo", "interim"]), later(given.results / "later")]
+    texts = {sheet.name: sheet.markdown() for sheet in made}
     texts["families"] = by_family(given.results)
+    texts["ablation"], texts["candidates"] = (brief(given.results / n) for n in ("ablation", "candidates"))
     if not given.write:
         print("\n".join(f"## {marker}\n\n{text}" for marker, text in texts.items()))
         return
@@ -108,7 +122,8 @@ def main() -> None:
             head, _, rest = page.partition(begin)
             page = f"{head}{begin}\n{text}{end}{rest.partition(end)[2]}"
     PAGE.write_text(page)
-    runs = [run for run in sweep.read(given.results / "validation") if not run.error]
+    for sheet in made:
+        sheet.write(FOLDER)
     print(figure.draw(runs, DRAWN, FOLDER / "wide.png"))
 
 

@@ -64,6 +64,17 @@ def test_a_file_of_the_method_that_was_continues_as_auto_and_says_so(shop):
     assert run("status", "shop.toml").exit_code == 0
 
 
+def test_aim_and_budget_are_lines_of_the_file(shop):
+    text = shop.read_text()
+    assert 'aim = "earn"' in text
+    shop.write_text(text.replace('aim = "earn"', 'aim = "learn"\nbudget = 12'))
+    sampler = StudyStore.open(load(shop)).sampler()
+    saved = sampler.new_optimizer(load(shop).axes, "maximize").to_dict()
+    assert saved["settings"].items() >= {"aim": "learn", "budget": 12}.items()
+    assert saved["initial"] == 3
+    assert ask(shop)["number"] == 0
+
+
 def test_telling_needs_neither_method_nor_settings(shop):
     """They are checked before a decision is asked for, and nothing is changed."""
     ask(shop)
@@ -118,6 +129,11 @@ def test_telling_needs_neither_method_nor_settings(shop):
         ("lease_days = 7", "lease_days = inf", "lease_days is inf, but must be finite"),
         ("lease_days = 7", "lease_days = 1e9", "lease_days must be above 0 and at most 36500"),
         ("lease_days = 7", "members = 4", "'members' is a setting of the method: put it in [settings]"),
+        ('aim = "earn"', 'aim = "lern"', "aim must be one of earn, learn, not 'lern'. Did you mean 'learn'?"),
+        ('aim = "earn"', "aim = 3", "aim must be one of earn, learn"),
+        ('aim = "earn"', "budget = 0", "budget"),
+        ("members = 4", 'aim = "learn"', "'aim' stands above the tables: take it out of [settings]"),
+        ('method = "auto"', 'method = "sbo-kde"\nbudget = 9', "'sbo-kde' does not use members"),
     ],
 )
 def test_a_wrong_study_file_says_what_to_do(shop, old, new, words):
