@@ -146,8 +146,9 @@ class Instance:
     @cached_property
     def _outcomes(self) -> tuple[float, float, float]:
         """The 1 % quantile, the median and the standard deviation of outcomes of random decisions."""
-        count = len(self.distribution.nodes)
-        values = self.evaluate(self._scanned[:count], self.distribution.nodes[: len(self._scanned)])
+        nodes = self.distribution.nodes
+        mixed = np.random.default_rng(0).permutation(len(nodes))  # both are sequences, which would keep step
+        values = self.evaluate(self._scanned[: len(nodes)], nodes[mixed][: len(self._scanned)])
         low, middle = np.quantile(values, [0.01, 0.5])
         return float(low), float(max(middle, low + 1e-9)), float(values.std())
 

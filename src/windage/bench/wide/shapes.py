@@ -70,7 +70,9 @@ class Steps:
         return lambda x: np.asarray(self._trend(x[:, None], middles[None]) @ share)
 
     def _middle(self, c: Array) -> Array:
-        return (np.floor(np.clip(c, *REACH) * self.context_cells) + 0.5) / self.context_cells
+        cell = np.floor(np.clip(c, *REACH) * self.context_cells)
+        cell = np.where(c == 1, cell - 1, cell)  # the end of the box belongs to its last cell
+        return np.asarray((cell + 0.5) / self.context_cells)
 
     def _trend(self, x: Array, c: Array) -> Array:
         middle = (np.minimum(np.floor(x * self.cells), self.cells - 1) + 0.5) / self.cells

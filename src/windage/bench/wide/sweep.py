@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, field
@@ -20,7 +21,7 @@ from windage.bench.files import lock
 from windage.bench.run import CONTEXT, NOISE
 from windage.bench.wide.families import instance as find_instance
 from windage.bench.wide.instance import Instance
-from windage.bench.wide.players import Player, player
+from windage.bench.wide.players import INITIAL, Player, player
 from windage.errors import ConfigurationError
 from windage.space import Array, Categorical, Decision, Integer
 
@@ -93,8 +94,9 @@ def play(task: WideTask) -> WideRun:
     for path in task.plugins:
         load_plugin(path)
     problem = _instance(task.problem)
-    one = player(task.method, problem, task.seed, task.budget, dict(task.settings))
-    rng = np.random.default_rng([task.seed, DECISIONS])
+    stream = zlib.crc32(task.problem.encode())  # problems meet different contexts
+    one = player(task.method, problem, (task.seed + stream) % 2**31, task.budget, dict(task.settings))
+    rng = np.random.default_rng([task.seed, DECISIONS, stream])
     anywhere = problem.valid(rng.random((RANDOM_DECISIONS, len(problem.decisions))))
     rows, checkpoints, seconds = [], [], []
     for step in range(task.budget):
@@ -102,17 +104,19 @@ def play(task: WideTask) -> WideRun:
         decision = one.ask()
         seconds.append(time.perf_counter() - start)
         rows.append(problem.row(decision))
-        one.tell(*_meet(problem, task.seed, step, rows[-1]))
+        one.tell(*_meet(problem, [task.seed, stream, step], rows[-1]))
         if step + 1 in CHECKPOINTS or step + 1 == task.budget:
             checkpoints.append(_checkpoint(one, problem, anywhere, step + 1))
     regret = problem.regret_share(np.concatenate(rows))
-    return WideRun(task, [float(r) for r in regret], checkpoints, float(np.mean(seconds[4:] or seconds)))
+    return WideRun(
+        task, [float(r) for r in regret], checkpoints, float(np.mean(seconds[INITIAL:] or seconds))
+    )
 
 
-def _meet(problem: Instance, seed: int, step: int, x: Array) -> tuple[dict[str, float], float]:
+def _meet(problem: Instance, stream: list[int], x: Array) -> tuple[dict[str, float], float]:
     """The context of this step, and the value that comes out: the same context for everyone."""
-    c = problem.sample_contexts(1, np.random.default_rng([seed, CONTEXT, step]))
-    value = problem.observe(x, c, np.random.default_rng([seed, NOISE, step]))[0]
+    c = problem.sample_contexts(1, np.random.default_rng([CONTEXT, *stream]))
+    value = problem.observe(x, c, np.random.default_rng([NOISE, *stream]))[0]
     return {name: float(v) for name, v in zip(problem.contexts, c[0], strict=True)}, float(value)
 
 
