@@ -110,12 +110,16 @@ def main() -> None:
     wide = [sys.executable, "-m", "windage.cli", "bench", "wide", *common]
     for name in ("auto", *given.variants.split(",")):
         command = [*wide, "--methods", name, "--against", "auto", *SETTINGS.get(name, [])]
-        subprocess.run(command, env={**os.environ, VARIANT: name}, check=True, stdout=subprocess.DEVNULL)
+        done = subprocess.run(
+            command, env={**os.environ, VARIANT: name}, stdout=subprocess.DEVNULL, check=False
+        )
+        if done.returncode > 1:  # 1: a run failed, and the others went on
+            sys.exit(done.returncode)
     from windage.bench.display import show
     from windage.bench.wide import scores, sweep
 
-    runs = [run for run in sweep.read(given.out) if not run.error]
-    for sheet in scores.sheets(runs, list(dict.fromkeys(run.task.method for run in runs)), ["auto"]):
+    names = ["auto", *given.variants.split(",")]
+    for sheet in scores.sheets(sweep.read(given.out), names, ["auto"]):
         show(sheet, given.out)
 
 

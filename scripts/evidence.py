@@ -37,14 +37,10 @@ DRAWN = (
 """Methods in the figure."""
 
 
-def runs_of(folder: Path) -> list[sweep.WideRun]:
-    """Those that did not fail."""
-    return [run for run in sweep.read(folder) if not run.error]
-
-
 def brief(folder: Path) -> str:
     """Methods beside auto: paired ratios of regret, and how often each is off."""
-    runs = runs_of(folder)
+    found = sweep.read(folder)
+    runs = scores.common(found, list(dict.fromkeys(run.task.method for run in found)))
     auto = scores.Runs.of("auto", runs)
     last = scores.checkpoints(runs)[-1]
     words = {name: text for name, (text, _, _) in VARIANTS.items()}
@@ -86,7 +82,7 @@ def later(folder: Path) -> Sheet:
 
 def by_family(results: Path) -> str:
     """Families × methods: regret a decision, and the recommendation's at the end."""
-    runs = runs_of(results / "validation")
+    runs = sweep.read(results / "validation")
     names = dict.fromkeys(family_of(run.task.problem).name for run in runs)
     methods = ("auto", "auto-learn", "interim", "sbo-kde", "ledrbo")
     lines = [f"| family | {' | '.join(methods)} |", f"|{'---|' * (len(methods) + 1)}"]
@@ -106,7 +102,10 @@ def main() -> None:
     parser.add_argument("results", type=Path)
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    runs = runs_of(given.results / "validation")
+    runs = sweep.read(given.results / "validation")
+    failed = [run for run in runs if run.error]
+    if failed:
+        sys.exit(f"{len(failed)} runs failed: run the same command again before they are reported.")
     methods = list(dict.fromkeys(run.task.method for run in runs))
     made = [*scores.sheets(runs, methods, ["sbo-kde", "ledrbo", "interim"]), later(given.results / "later")]
     texts = {sheet.name: sheet.markdown() for sheet in made}

@@ -158,7 +158,7 @@ def ended(workers):
 IDLE = """
 import os, time
 from windage.bench import runner
-pool = runner._pool(1)
+pool = runner.pool(1)
 print(pool.submit(os.getpid).result(), flush=True)
 time.sleep(600)
 """

@@ -132,7 +132,12 @@ def test_telling_needs_neither_method_nor_settings(shop):
         ('aim = "earn"', 'aim = "lern"', "aim must be one of earn, learn, not 'lern'. Did you mean 'learn'?"),
         ('aim = "earn"', "aim = 3", "aim must be one of earn, learn"),
         ('aim = "earn"', "budget = 0", "budget"),
-        ("members = 4", 'aim = "learn"', "'aim' stands above the tables: take it out of [settings]"),
+        ("members = 4", 'aim = "learn"', "'aim' in [settings] stands above the tables: put it on top"),
+        (
+            'unit = "EUR"',
+            'unit = "EUR"\naim = "earn"',
+            "'aim' in [value] stands above the tables: put it on top",
+        ),
         ('method = "auto"', 'method = "sbo-kde"\nbudget = 9', "'sbo-kde' does not use members"),
     ],
 )

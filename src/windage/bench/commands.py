@@ -269,9 +269,12 @@ def wide(
     seeds: Annotated[str, typer.Option(help="0-2 or 1,2,5.")] = "0-2",
     budget: Annotated[int, typer.Option(min=5, help="Decisions a run.")] = 80,
     settings: Annotated[
-        list[str] | None, typer.Option("--set", help="A keyword of Optimizer, such as aim=learn.")
+        list[str] | None,
+        typer.Option("--set", help="A keyword of Optimizer that all --methods use, such as initial=10."),
     ] = None,
-    against: Annotated[str, typer.Option(help="The methods that ratios are to.")] = "sbo-kde,ledrbo",
+    against: Annotated[
+        str, typer.Option(help="The methods that ratios are to, if they have runs here.")
+    ] = "sbo-kde,ledrbo",
     jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
     plugin: Plugins = None,
     as_json: AsJson = False,
@@ -282,8 +285,11 @@ def wide(
     reports alone.
     """
     from windage.bench import configuration
-    from windage.bench.wide import figure, report, scores, sweep
+    from windage.bench.wide import figure, players, report, scores, sweep
 
+    for path in plugin or []:
+        configuration.load_plugin(path)
+    references = players.need_known(_names(against))
     tasks = report.plan(
         split,
         _names(methods),
@@ -301,7 +307,15 @@ def wide(
         console.print("Stopped. Nothing is lost: the same command goes on from here.")
         raise typer.Exit(130) from None
     names = list(dict.fromkeys(task.method for task in tasks))
-    made = scores.sheets(runs, names, _names(against))
+    rows = {(task.problem, task.seed, task.budget) for task in tasks}
+    others = [
+        run
+        for run in sweep.read(out)
+        if run.task.method in references
+        and run.task.method not in names
+        and (run.task.problem, run.task.seed, run.task.budget) in rows
+    ]
+    made = scores.sheets([*runs, *others], names, references)
     if as_json:
         typer.echo(json.dumps({sheet.name: sheet.records() for sheet in made}, indent=2))
     for sheet in made:

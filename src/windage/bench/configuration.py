@@ -117,9 +117,14 @@ def problem_digest(problem: problems.Problem) -> str:
     return _origins.get(("problem", problem.name), "")
 
 
+def method_digest(method: str) -> str:
+    """Of the plugin that a method comes from; empty for windage's own."""
+    return _origins.get(("method", method), "")
+
+
 def digests(problem: problems.Problem, method: str) -> dict[str, str]:
     """What a run depends on beside its configuration."""
-    return {"problem": problem_digest(problem), "method": _origins.get(("method", method), "")}
+    return {"problem": problem_digest(problem), "method": method_digest(method)}
 
 
 @dataclass(frozen=True)

@@ -116,7 +116,7 @@ def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     broken = 0
     while left:
         try:
-            for result in _through(_pool(jobs), list(left.values()), jobs):
+            for result in _through(pool(jobs), list(left.values()), jobs):
                 del left[result.name]
                 yield result
         except BrokenProcessPool as error:
@@ -135,12 +135,12 @@ def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 def _alone(task: Task) -> Result:
     """A run whose process may have been killed by it: in a process for itself."""
     try:
-        return next(_through(_pool(1), [task], 1))
+        return next(_through(pool(1), [task], 1))
     except BrokenProcessPool:
         return record_failure(task, "its process was killed (too little memory, or a crash in native code)")
 
 
-def _pool(jobs: int) -> Any:
+def pool(jobs: int) -> Any:
     """joblib's processes, one thread each."""
     try:
         from joblib.externals import loky

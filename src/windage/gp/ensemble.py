@@ -32,8 +32,8 @@ UNKNOWN, WIDEST = 0.1, 1.0
 """The variance of θ in every direction where a fit learnt no curvature, and the largest in any: the prior's
 own standard deviation is about 1."""
 DECIDED = 500
-"""Observations after which the likeliest kernel and its fit stand for all: by then the kernel is clear, and
-one GP keeps an ask quick."""
+"""Observations after which the fit of the likeliest kernel stands for all: by then its hyper-parameters are
+clear, and one GP keeps an ask quick."""
 COLD_UNTIL, GROWTH = 30, 1.1
 """A fit also starts from the priors' modes up to so many observations, and then each time they grew by so
 much, so that a bad optimum is left again."""

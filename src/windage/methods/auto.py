@@ -1,8 +1,8 @@
 """The default, in six steps.
 
 1. The first four decisions are points of a scrambled Sobol sequence.
-2. Fit a GP on (x, c) with a Matérn-5/2 kernel to all observations, and draw eight from the posterior of its
-   hyper-parameters.
+2. Fit a GP on (x, c) with a Matérn-5/2 kernel to all observations, and draw seven more from the posterior of
+   its hyper-parameters.
 3. Estimate the density of the context by a KDE, as weighted cells.
 4. The expectation F(x) under it is Gaussian under each GP (Williams, Santner & Notz 2000; Toscano-Palmerin &
    Frazier 2018), so under all of them it is a mixture, with mean μ_F and deviation σ_F.

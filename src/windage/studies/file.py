@@ -177,7 +177,9 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
         raise ConfigurationError("settings must be a table: [settings] with one line each.")
     for key in TOP:
         if key in settings:
-            raise ConfigurationError(f"{key!r} stands above the tables: take it out of [settings].")
+            raise ConfigurationError(
+                f"{key!r} in [settings] stands above the tables: put it on top of the file."
+            )
     rows = {**decisions, **contexts, "value": _table(table, "value")}
     found = StudyFile(
         path=path,
@@ -200,6 +202,10 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
 def _check_keys(given: Mapping[str, Any], known: tuple[str, ...], where: str) -> None:
     for key in given:
         if key not in known:
+            if key in TOP:
+                raise ConfigurationError(
+                    f"{key!r}{where} stands above the tables: put it on top of the file."
+                )
             if _is_setting(key):
                 raise ConfigurationError(f"{key!r}{where} is a setting of the method: put it in [settings].")
             keys = ", ".join(known)

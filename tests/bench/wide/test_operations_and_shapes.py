@@ -159,7 +159,7 @@ def test_queue_by_hand():
 def test_inventory_by_hand():
     """s = λL = 20 and variance 25: E(X - s)⁺ = E(s - X)⁺ = 5 φ(0); Q = 80."""
     loss = 5 / math.sqrt(2 * math.pi)
-    function = operations.Inventory(order=100, holding=0.5, backorder=8, spread=1.25)
+    function = operations.Inventory(order=100, holding=0.5, shortage=8, spread=1.25)
     value = function(np.array([[20.0, 100.0]]), np.array([[4.0, 5.0]]))[0]
     assert value == pytest.approx(-((100 + 8 * loss) * 4 / 80 + 0.5 * (40 + loss)))
     least = function(np.array([[200.0, 50.0]]), np.array([[4.0, 5.0]]))[0]  # five days' demand

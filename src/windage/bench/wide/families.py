@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from windage.bench.wide import classics, gp_draws, kinetics, mixed, operations, shapes
 from windage.bench.wide.instance import Family, Instance, Split
 from windage.errors import ConfigurationError, near_match
 
 INSTANCES = 3
-"""Of each family in the suite: one with each noise."""
+"""Of each family in the suite."""
 FAMILIES: dict[str, Family] = {
     family.name: family
     for module in (gp_draws, classics, operations, kinetics, shapes, mixed)
@@ -29,7 +31,7 @@ def family_of(problem: str) -> Family:
 def instance(problem: str) -> Instance:
     """The instance of that name, such as levy+1; or a ConfigurationError."""
     name, _, number = problem.partition("+")
-    if name not in FAMILIES or not number.isdecimal() or len(number) > 6:
+    if name not in FAMILIES or not re.fullmatch(r"0|[1-9][0-9]{0,5}", number):
         raise ConfigurationError(
             f"unknown problem {problem!r}: write a family and a number, such as {next(iter(FAMILIES))}+0. "
             f"The families are {', '.join(FAMILIES)}.{near_match(name, FAMILIES)}"

@@ -239,15 +239,15 @@ def _queue_staffing(name: str, number: int, rng: np.random.Generator) -> Instanc
 class Inventory:
     """Minus the daily cost of an (s, S) policy, x = (s, S), at a daily demand and a lead time c.
 
-    Hadley and Whitin's approximation (1963), with Q = S - s of five days' demand or more, and a demand
-    over the lead time that is normal: K λ/Q + h (Q/2 + E (s - X)⁺) + b E (X - s)⁺ λ/Q.
+    Hadley and Whitin's approximation (1963) where what is short is lost, with Q = S - s of five days' demand
+    or more, and a demand over the lead time that is normal: K λ/Q + h (Q/2 + E (s - X)⁺) + b E (X - s)⁺ λ/Q.
     """
 
     order: float
     """K, an order."""
     holding: float
     """h, a piece held for a day."""
-    backorder: float
+    shortage: float
     """b, a piece that is short."""
     spread: float
     """Variance of the demand by its mean."""
@@ -262,7 +262,7 @@ class Inventory:
         left = deviation * (density + z * ndtr(z))
         short = np.maximum(0, left - (x[..., 0] - mean))
         quantity = np.maximum(x[..., 1] - x[..., 0], APART * rate)
-        orders = (self.order + self.backorder * short) * rate / quantity
+        orders = (self.order + self.shortage * short) * rate / quantity
         return np.asarray(-orders - self.holding * (0.5 * quantity + left))
 
 

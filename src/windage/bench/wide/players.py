@@ -48,15 +48,21 @@ class Player(Protocol):
 def player(name: str, instance: Instance, seed: int, budget: int, settings: Mapping[str, Any]) -> Player:
     """The player of that name."""
     if name in OPTUNA:
-        return OptunaPlayer(name, instance, seed)
+        if settings.keys() - {"initial"}:
+            raise ConfigurationError(
+                f"{name} takes no setting of windage: leave it out of --methods, or --set."
+            )
+        return OptunaPlayer(name, instance, seed, int(settings.get("initial", INITIAL)))
     if name == LEARN:
+        if "aim" in settings:
+            raise ConfigurationError(f'{name} has aim="learn": leave aim out of --set.')
         return WindagePlayer("auto", instance, seed, budget, {**settings, "aim": "learn"})
     return WindagePlayer(name, instance, seed, budget, settings)
 
 
 def check_name(name: str) -> str:
     """The name, or a ConfigurationError with those there are."""
-    return name if name in (*OPTUNA, *LATER, LEARN) else get_method(name).name
+    return name if name in (*OPTUNA, *OWN, LEARN) else get_method(name).name
 
 
 class WindagePlayer:
@@ -67,7 +73,7 @@ class WindagePlayer:
     ) -> None:
         from windage.optimizer import Optimizer
 
-        method = LATER.get(name) or METHODS[name]
+        method = OWN.get(name) or METHODS[name]
         spaces = (instance.decisions, instance.contexts)
         keywords = {"initial": INITIAL, **settings}
         self.optimizer = Optimizer(*spaces, method=method, seed=seed, budget=budget, **keywords)
@@ -95,7 +101,7 @@ class WindagePlayer:
 class OptunaPlayer:
     """A sampler of Optuna's. It sees no context, and recommends the best value that it met."""
 
-    def __init__(self, name: str, instance: Instance, seed: int) -> None:
+    def __init__(self, name: str, instance: Instance, seed: int, initial: int) -> None:
         try:
             import optuna
         except ImportError as error:
@@ -104,14 +110,14 @@ class OptunaPlayer:
         samplers = optuna.samplers
         if name == "optuna-gp":
             sampler: Any = samplers.GPSampler(
-                seed=seed, n_startup_trials=INITIAL, deterministic_objective=False
+                seed=seed, n_startup_trials=initial, deterministic_objective=False
             )
         else:
-            sampler = samplers.TPESampler(seed=seed, n_startup_trials=INITIAL, multivariate=True)
+            sampler = samplers.TPESampler(seed=seed, n_startup_trials=initial, multivariate=True)
         self.study = optuna.create_study(direction="maximize", sampler=sampler)
         self.space = {n: _distribution(optuna, p) for n, p in instance.decisions.items()}
-        first = WindagePlayer("random", instance, seed, INITIAL, {})
-        for _ in range(INITIAL):
+        first = WindagePlayer("random", instance, seed, initial, {"initial": initial})
+        for _ in range(initial):
             self.study.enqueue_trial(dict(first.ask()))
         self.trial: Any = None
 
@@ -148,7 +154,7 @@ def _at_last_context(state: State) -> Any:
     return Expectation(state.models[0], Nodes.equal(state.data.boxed_c[-1:]), state.sqrt_beta)
 
 
-LATER: Mapping[str, Method] = {
+OWN: Mapping[str, Method] = {
     "last-context": Method(
         "last-context",
         "the last context alone",

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from windage.bench.configuration import FIXED, load_plugin
+from windage.bench.configuration import FIXED, load_plugin, method_digest
 from windage.bench.wide import families, players
 from windage.bench.wide.sweep import WideRun, WideTask
 from windage.errors import ConfigurationError, near_match
@@ -47,7 +47,7 @@ def plan(
     for method in names:  # refuses a wrong setting before anything runs
         players.player(method, families.instance(chosen[0]), 0, budget, settings)
     return [
-        WideTask(problem, method, seed, budget, () if method in players.OPTUNA else keywords, files)
+        WideTask(problem, method, seed, budget, keywords, method_digest(method), files)
         for seed in dict.fromkeys(seeds)  # an interrupted sweep has all problems of some seeds
         for problem in chosen
         for method in names

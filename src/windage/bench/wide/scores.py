@@ -2,11 +2,12 @@
 
 Regret is a share of a random decision's: 0 is the optimum, 1 a random decision. ``earn`` is its mean over all
 decisions of a run. ``learn`` is that of the recommendation at a checkpoint. A problem's score is the mean
-over its seeds; intervals are bootstrapped over problems.
+over its seeds. Intervals are bootstrapped over families: problems of one family are alike.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from windage.bench.tables import Cell, Sheet
 from windage.bench.wide.sweep import CHECKPOINTS, WideRun
+from windage.errors import ConfigurationError
 from windage.space import Array
 
 OFF = 0.05
@@ -73,22 +75,40 @@ def interquartile(values: Array) -> float:
     return float(ordered[cut : len(ordered) - cut].mean())
 
 
-def bootstrap(values: Array, statistic: Callable[[Array], float]) -> tuple[float, float]:
-    """The 95 % interval of a statistic over problems."""
+def bootstrap(scores: Mapping[str, float], statistic: Callable[[Array], float]) -> tuple[float, float]:
+    """The 95 % interval of a statistic of scores by problem; whole families are drawn."""
+    families: dict[str, list[float]] = {}
+    for problem, value in scores.items():
+        families.setdefault(problem.partition("+")[0], []).append(value)
+    groups = [np.array(values) for values in families.values()]
     rng = np.random.default_rng(BOOTSTRAP_SEED)
-    drawn = rng.integers(0, len(values), (BOOTSTRAPS, len(values)))
-    found = np.array([statistic(values[row]) for row in drawn])
+    drawn = rng.integers(0, len(groups), (BOOTSTRAPS, len(groups)))
+    found = np.array([statistic(np.concatenate([groups[i] for i in row])) for row in drawn])
     low, high = np.quantile(found, [0.025, 0.975])
     return float(low), float(high)
 
 
 def ratio(a: Mapping[str, float], b: Mapping[str, float]) -> tuple[float, float, float]:
-    """Geometric mean over problems of a / b, paired, and its 95 % interval."""
-    names = [name for name in a if name in b]
-    both = np.maximum(np.array([[a[name], b[name]] for name in names]), FLOOR)
-    logs = np.log(both[:, 0] / both[:, 1])
+    """Geometric mean over problems of a / b, paired, and its 95 % interval; NaN where they share none."""
+    shares = {name: max(a[name], FLOOR) / max(b[name], FLOOR) for name in a if name in b}
+    if not shares:
+        return math.nan, math.nan, math.nan
+    logs = {name: math.log(share) for name, share in shares.items()}
     low, high = bootstrap(logs, lambda v: float(v.mean()))
-    return float(np.exp(logs.mean())), float(np.exp(low)), float(np.exp(high))
+    return math.exp(float(np.mean(list(logs.values())))), math.exp(low), math.exp(high)
+
+
+def common(runs: Sequence[WideRun], methods: Sequence[str]) -> list[WideRun]:
+    """The runs of these methods that did not fail, on the problems and seeds that all of them have.
+
+    A method that fails on hard problems must not look better for it.
+    """
+    mine = [run for run in runs if run.task.method in methods and not run.error]
+    if len({run.task.budget for run in mine}) > 1:
+        raise ConfigurationError("these runs are of several budgets, and do not compare: give --budget.")
+    pairs = [{(r.task.problem, r.task.seed) for r in mine if r.task.method == method} for method in methods]
+    shared = set.intersection(*pairs) if pairs else set()
+    return [run for run in mine if (run.task.problem, run.task.seed) in shared]
 
 
 def off(runs: Sequence[WideRun], after: int) -> float:
@@ -121,14 +141,16 @@ def sheets(runs: Sequence[WideRun], methods: Sequence[str], against: Sequence[st
 
     ``against``: the methods that ratios are to; recommendations are compared with the first alone.
     """
-    each = [found for method in methods if (found := Runs.of(method, runs)).all]
-    if not each:
+    there = {run.task.method for run in runs if not run.error}
+    chosen = [method for method in dict.fromkeys([*methods, *against]) if method in there]
+    runs = common(runs, chosen)
+    if not runs:
         return []
-    afters = checkpoints([run for found in each for run in found.all])
-    references = [found for method in against if (found := Runs.of(method, runs)).all]
-    count = len({run.task.problem for run in runs})
-    seeds = len({run.task.seed for run in runs})
-    note = f"{count} problems, {seeds} seed{'s' * (seeds > 1)}, {afters[-1]} decisions"
+    each = [Runs.of(method, runs) for method in methods if method in chosen]
+    references = [Runs.of(method, runs) for method in against if method in chosen]
+    afters = checkpoints(runs)
+    problems = len(each[0].by_problem)
+    note = f"{problems} problems, {len(each[0].all)} runs of each method, {afters[-1]} decisions"
     learn = {f"after {after}": learnt(after) for after in afters}
     return [
         _regret("wide-earn", "Regret of a decision", {"all decisions": earned}, each, references, note),
@@ -156,16 +178,16 @@ def _regret(
             scores = found.score(of)
             values = np.array(list(scores.values()))
             mean, middle = geometric(values), interquartile(values)
-            low, high = bootstrap(values, geometric)
+            low, high = bootstrap(scores, geometric)
             cells.append(Cell(f"{mean:.3f} ({low:.3f}–{high:.3f})", values=(mean, low, high)))
-            cells.append(Cell(f"{middle:.3f}", values=(middle, *bootstrap(values, interquartile))))
+            cells.append(Cell(f"{middle:.3f}", values=(middle, *bootstrap(scores, interquartile))))
             for reference in references:
                 share, low, high = ratio(scores, reference.score(of))
                 cells.append(Cell(f"{share:.2f} ({low:.2f}–{high:.2f})", values=(share, low, high)))
         rows.append((found.method, tuple(cells)))
     title = (
         f"{what}, as a share of a random decision's: geometric mean over problems (95 %, bootstrap over "
-        f"problems), mean of the middle half, and paired ratios. {note}"
+        f"families), mean of the middle half, and paired ratios. {note}"
     )
     return Sheet(name, title, tuple(head), tuple(rows), ("estimate", "low", "high"))
 

@@ -6,23 +6,26 @@ import json
 import os
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from windage import __version__
 from windage.bench.configuration import load_plugin
 from windage.bench.files import lock
-from windage.bench.run import CONTEXT, NOISE
+from windage.bench.run import CONTEXT, NOISE, made_by
+from windage.bench.runner import pool
+from windage.bench.steps import storage
 from windage.bench.wide.families import instance as find_instance
 from windage.bench.wide.instance import Instance
 from windage.bench.wide.players import INITIAL, Player, player
-from windage.errors import ConfigurationError
+from windage.errors import ConfigurationError, WindageError
 from windage.space import Array, Categorical, Decision, Integer
 
 RUNS, LOCK = "runs.jsonl", "runs.lock"
@@ -44,14 +47,15 @@ class WideTask:
     budget: int
     settings: tuple[tuple[str, Any], ...] = ()
     """Keywords of ``Optimizer``."""
+    origin: str = ""
+    """The digest of the plugin that the method comes from; empty for windage's own."""
     plugins: tuple[str, ...] = ()
     """Files that register methods; not a part of what a run is."""
 
     @property
     def key(self) -> str:
         """What tells runs apart."""
-        parts = (self.problem, self.method, self.seed, self.budget, self.settings)
-        return json.dumps(parts)
+        return json.dumps((self.problem, self.method, self.seed, self.budget, self.settings, self.origin))
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,7 @@ class WideRun:
     error: str = ""
     """Why it failed; empty if it did not."""
     version: dict[str, Any] = field(default_factory=dict)
+    """Of windage, and the commit, where there is one."""
 
 
 @lru_cache(maxsize=8)
@@ -104,16 +109,15 @@ def play(task: WideTask) -> WideRun:
         decision = one.ask()
         seconds.append(time.perf_counter() - start)
         rows.append(problem.row(decision))
-        one.tell(*_meet(problem, [task.seed, stream, step], rows[-1]))
+        one.tell(*meet(problem, [task.seed, stream, step], rows[-1]))
         if step + 1 in CHECKPOINTS or step + 1 == task.budget:
             checkpoints.append(_checkpoint(one, problem, anywhere, step + 1))
     regret = problem.regret_share(np.concatenate(rows))
-    return WideRun(
-        task, [float(r) for r in regret], checkpoints, float(np.mean(seconds[INITIAL:] or seconds))
-    )
+    asking = float(np.mean(seconds[INITIAL:] or seconds))
+    return WideRun(task, [float(r) for r in regret], checkpoints, asking)
 
 
-def _meet(problem: Instance, stream: list[int], x: Array) -> tuple[dict[str, float], float]:
+def meet(problem: Instance, stream: list[int], x: Array) -> tuple[dict[str, float], float]:
     """The context of this step, and the value that comes out: the same context for everyone."""
     c = problem.sample_contexts(1, np.random.default_rng([CONTEXT, *stream]))
     value = problem.observe(x, c, np.random.default_rng([NOISE, *stream]))[0]
@@ -125,7 +129,7 @@ def _checkpoint(one: Player, problem: Instance, anywhere: Array, after: int) -> 
     x = problem.row(decision)
     truth = float(problem.expected(x)[0])
     covered = None if interval is None else interval[0] <= truth <= interval[1]
-    intervals = one.intervals([_decision(problem, row) for row in anywhere])
+    intervals = one.intervals([decision_of(problem, row) for row in anywhere])
     share = None
     if intervals is not None:
         low, high = np.array(intervals).T
@@ -134,7 +138,7 @@ def _checkpoint(one: Player, problem: Instance, anywhere: Array, after: int) -> 
     return Checkpoint(after, float(problem.regret_share(x)[0]), covered, share)
 
 
-def _decision(problem: Instance, row: Array) -> Decision:
+def decision_of(problem: Instance, row: Array) -> Decision:
     """A row as a decision."""
     found: dict[str, Any] = {}
     for (name, parameter), value in zip(problem.decisions.items(), row.tolist(), strict=True):
@@ -153,67 +157,106 @@ def _safely(task: WideTask) -> WideRun:
 
 
 def read(folder: Path) -> list[WideRun]:
-    """The finished runs of a folder; a torn last line of a killed process does not count."""
+    """The runs of a folder, the last of each; a torn last line of a killed process does not count."""
     file = folder / RUNS
+    with storage(folder, "read"):
+        lines = file.read_bytes().splitlines(keepends=True) if file.exists() else []
     found: dict[str, WideRun] = {}
-    for line in file.read_text().splitlines() if file.exists() else ():
+    for number, line in enumerate(lines, 1):
         try:
-            raw = json.loads(line)
-        except ValueError:
-            continue
-        given = raw.pop("task")
-        settings = tuple((name, value) for name, value in given.pop("settings"))
-        task = WideTask(**{**given, "settings": settings, "plugins": tuple(given.get("plugins", ()))})
-        points = [Checkpoint(**point) for point in raw.pop("checkpoints")]
-        found[task.key] = WideRun(task=task, checkpoints=points, **raw)
+            run = _from_json(line)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            if _torn(lines, number):
+                continue
+            raise ConfigurationError(
+                f"line {number} of {file} is no run of this suite. Delete that line, or choose another --out."
+            ) from None
+        found[run.task.key] = run
     return list(found.values())
+
+
+def _torn(lines: Sequence[bytes], number: int) -> bool:
+    """Whether a line was cut off by a kill: the last one, or one with the mark that the next sweep set."""
+    cut = number == len(lines) and not lines[-1].endswith(b"\n")
+    return cut or lines[number - 1].endswith(TORN)
+
+
+TORN = b"#\n"
+"""What ends a line that a killed process left: no JSON ends so."""
+
+
+def _from_json(line: bytes) -> WideRun:
+    raw = json.loads(line)
+    given = raw.pop("task")
+    settings = tuple((name, value) for name, value in given.pop("settings"))
+    task = WideTask(**{**given, "settings": settings, "plugins": tuple(given.get("plugins", ()))})
+    return WideRun(task=task, checkpoints=[Checkpoint(**p) for p in raw.pop("checkpoints")], **raw)
 
 
 def sweep(
     folder: Path, tasks: Sequence[WideTask], jobs: int, show: Callable[[WideRun, int, int], None]
 ) -> list[WideRun]:
     """Do what is left of the tasks; all runs of them. A run that failed is tried again by the next sweep."""
-    folder.mkdir(parents=True, exist_ok=True)
-    held = lock(folder / LOCK)
-    try:
-        held.acquire(timeout=0)
-    except TimeoutError:
-        raise ConfigurationError(f"another `windage bench wide` works in {folder}: wait for it.") from None
+    with storage(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        held = lock(folder / LOCK)
+        try:
+            held.acquire(timeout=0)
+        except TimeoutError:
+            raise ConfigurationError(
+                f"another `windage bench wide` works in {folder}: wait for it."
+            ) from None
     try:
         done = {run.task.key: run for run in read(folder) if not run.error}
+        _same_version(folder, done.values())
+        made = {key: made_by()[key] for key in ("version", "commit")}  # of now, not of when a run ends
         left = [task for task in tasks if task.key not in done]
         for number, run in enumerate(_played(left, jobs), 1):
-            _append(folder / RUNS, run)
-            done[run.task.key] = run
+            done[run.task.key] = replace(run, version=made)
+            _append(folder / RUNS, done[run.task.key])
             show(run, number, len(left))
     finally:
         held.release()
     return [done[task.key] for task in tasks]
 
 
+def _same_version(folder: Path, runs: Any) -> None:
+    others = {run.version.get("version", __version__) for run in runs} - {__version__}
+    if others:
+        raise ConfigurationError(
+            f"{folder} has runs of windage {', '.join(sorted(others))}, and this is {__version__}. "
+            "Results are not mixed: choose another --out."
+        )
+
+
 def _played(tasks: Sequence[WideTask], jobs: int) -> Iterator[WideRun]:
-    if jobs == 1:
-        yield from map(_safely, tasks)
+    """Results as they come, from processes of one thread each."""
+    if not tasks:
         return
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        futures = [pool.submit(_safely, task) for task in tasks]
-        try:
-            for future in as_completed(futures):
+    workers, waiting = pool(jobs), list(reversed(tasks))
+    running: set[Any] = set()
+    try:
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                running.add(workers.submit(_safely, waiting.pop()))
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
                 yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        workers.shutdown()
+    except BrokenProcessPool as error:
+        raise WindageError(
+            "a working process was killed (too little memory?). Finished runs are safe; the same command, "
+            "perhaps with fewer --jobs, goes on."
+        ) from error
+    except BaseException:
+        workers.shutdown(kill_workers=True)
+        raise
 
 
 def _append(file: Path, run: WideRun) -> None:
-    from windage.bench.run import made_by
-
-    record: Mapping[str, Any] = {**asdict(run), "version": {k: made_by()[k] for k in ("version", "commit")}}
-    line = json.dumps(record, separators=(",", ":")) + "\n"
-    with file.open("ab+") as out:
+    line = json.dumps(asdict(run), separators=(",", ":")) + "\n"
+    with storage(file), file.open("ab+") as out:
         end = out.seek(0, os.SEEK_END)
         out.seek(max(end - 1, 0))
-        torn = end > 0 and out.read(1) != b"\n"  # a line that a killed process left
-        out.write((b"\n" if torn else b"") + line.encode())
+        torn = end > 0 and out.read(1) != b"\n"
+        out.write((TORN if torn else b"") + line.encode())
