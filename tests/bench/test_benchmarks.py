@@ -178,7 +178,8 @@ def _own_methods():
     yield
     METHODS.clear()
     METHODS.update(before)
-    sys.modules.pop("candidates", None)
+    for name in ("candidates", "ablation"):
+        sys.modules.pop(name, None)
 
 
 @pytest.mark.usefixtures("_own_methods")
@@ -209,6 +210,7 @@ def test_draws_of_thompson_sampling_have_the_moments_of_the_posterior():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("_own_methods")
 def test_the_ablation_runs_every_variant(tmp_path):
     import ablation
 
