@@ -110,7 +110,9 @@ def main() -> None:
     made = [*scores.sheets(runs, methods, ["sbo-kde", "ledrbo", "interim"]), later(given.results / "later")]
     texts = {sheet.name: sheet.markdown() for sheet in made}
     texts["families"] = by_family(given.results)
-    texts["ablation"], texts["candidates"] = (brief(given.results / n) for n in ("ablation", "candidates"))
+    for name in ("ablation", "candidates"):
+        if (given.results / name).exists():
+            texts[name] = brief(given.results / name)
     if not given.write:
         print("\n".join(f"## {marker}\n\n{text}" for marker, text in texts.items()))
         return
