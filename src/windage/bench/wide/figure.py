@@ -36,7 +36,7 @@ def draw(runs: Sequence[WideRun], methods: Sequence[str], file: Path) -> Path:
             look = style(found.method, names)
             width = 2.4 if found.method == "auto" else 1.4
             axis.step(values, shares, where="post", color=look.colour, linestyle=look.dashes, lw=width,
-                      label=found.method)  # fmt: skip
+                      label=found.method if axis is axes[0] else None)  # fmt: skip
         axis.set_xscale("log")
         axis.set_xlabel(f"{label}\n(share of a random decision's)")
         axis.grid(alpha=0.25)
