@@ -10,13 +10,13 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from windage.bench import manifest, steps
 from windage.bench.configuration import Task
@@ -24,6 +24,8 @@ from windage.bench.files import lock
 from windage.bench.run import Result, execute, record_failure
 from windage.errors import ConfigurationError, WindageError, missing_extra
 
+TaskT = TypeVar("TaskT")
+ResultT = TypeVar("ResultT")
 POLL_SECONDS = 0.5
 PATIENCE = 3
 """How often the pool of processes may break before any run was begun."""
@@ -116,7 +118,7 @@ def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
     broken = 0
     while left:
         try:
-            for result in _through(pool(jobs), list(left.values()), jobs):
+            for result in through(pool(jobs), execute, list(left.values()), jobs):
                 del left[result.name]
                 yield result
         except BrokenProcessPool as error:
@@ -135,7 +137,7 @@ def _on_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
 def _alone(task: Task) -> Result:
     """A run whose process may have been killed by it: in a process for itself."""
     try:
-        return next(_through(pool(1), [task], 1))
+        return next(through(pool(1), execute, [task], 1))
     except BrokenProcessPool:
         return record_failure(task, "its process was killed (too little memory, or a crash in native code)")
 
@@ -162,14 +164,16 @@ def _end_with(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _through(pool: Any, tasks: Sequence[Task], jobs: int) -> Iterator[Result]:
+def through(
+    pool: Any, function: Callable[[TaskT], ResultT], tasks: Sequence[TaskT], jobs: int
+) -> Iterator[ResultT]:
     """A task a process at a time: nothing waits in the pool when it is stopped."""
     waiting = list(reversed(tasks))
     running: set[Any] = set()
     try:
         while waiting or running:
             while waiting and len(running) < jobs:
-                running.add(pool.submit(execute, waiting.pop()))
+                running.add(pool.submit(function, waiting.pop()))
             done, running = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
                 yield future.result()

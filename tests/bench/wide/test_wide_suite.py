@@ -212,7 +212,7 @@ def test_the_command_prints_tables_and_draws_a_figure(tmp_path):
     words += ["--problems", "gp-smooth+0,steps+1", "--seeds", "0", "--against", "random"]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
-    assert "share of a random decision" in result.output.replace("\n", " ")
+    assert "Shares of a random decision" in result.output.replace("\n", " ")
     for name in ("wide-earn.md", "wide-learn.csv", "wide-sureness.tex", "wide.png"):
         assert (tmp_path / name).stat().st_size > 100
     wrong = CliRunner().invoke(app, [*words[:-1], "sbo-kd"])

@@ -20,8 +20,9 @@ from windage.bench.distributions import Mixture
 from windage.space import Array, Real
 
 NODES = 2**12
-"""Equally likely points of the expectation."""
+"""Equally likely points of the expectation: scanning 2^13 decisions at them takes seconds."""
 SEED = 0
+"""Of the Sobol points."""
 INNERMOST = 1e-12
 """Uniform numbers stay this far from 0 and 1, where a quantile may be infinite."""
 

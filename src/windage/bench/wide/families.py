@@ -9,7 +9,7 @@ from windage.bench.wide.instance import Family, Instance, Split
 from windage.errors import ConfigurationError, near_match
 
 INSTANCES = 3
-"""Of each family in the suite."""
+"""Of each family in the suite: the noises are three."""
 FAMILIES: dict[str, Family] = {
     family.name: family
     for module in (gp_draws, classics, operations, kinetics, shapes, mixed)

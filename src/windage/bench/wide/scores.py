@@ -25,6 +25,7 @@ FLOOR = 1e-3
 decisions a thousandth from the best is nearer matters to nobody, and the geometric mean would see nothing
 else."""
 BOOTSTRAPS, BOOTSTRAP_SEED = 2000, 0
+"""Draws of families for an interval: its ends are then sure to a hundredth."""
 WORST = 0.1
 """The share of runs that the worst tenth is."""
 
@@ -186,8 +187,7 @@ def _regret(
                 cells.append(Cell(f"{share:.2f} ({low:.2f}–{high:.2f})", values=(share, low, high)))
         rows.append((found.method, tuple(cells)))
     title = (
-        f"{what}, as a share of a random decision's: geometric mean over problems (95 %, bootstrap over "
-        f"families), mean of the middle half, and paired ratios. {note}"
+        f"{what}: geometric mean (95 %), middle half, paired ratios. Shares of a random decision's. {note}"
     )
     return Sheet(name, title, tuple(head), tuple(rows), ("estimate", "low", "high"))
 
@@ -208,8 +208,5 @@ def _sureness(each: Sequence[Runs], afters: Sequence[int], note: str) -> Sheet:
         seconds = float(np.mean([run.ask_seconds for run in runs]))
         cells.append(Cell(f"{seconds:.3f}", values=(seconds, np.nan)))
         rows.append((found.method, tuple(cells)))
-    title = (
-        f"Share of runs whose recommendation is more than {OFF:.0%} off, regret of the worst tenth of runs, "
-        f"and how often the 95 % interval held the truth: at the recommendation / at random decisions. {note}"
-    )
+    title = f"Off by more than {OFF:.0%}; coverage of the 95 % interval: recommended / random. {note}"
     return Sheet("wide-sureness", title, tuple(head), tuple(rows), ("estimate", "second"))

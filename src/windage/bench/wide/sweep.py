@@ -7,7 +7,6 @@ import os
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
@@ -20,7 +19,7 @@ from windage import __version__
 from windage.bench.configuration import load_plugin
 from windage.bench.files import lock
 from windage.bench.run import CONTEXT, NOISE, made_by
-from windage.bench.runner import pool
+from windage.bench.runner import pool, through
 from windage.bench.steps import storage
 from windage.bench.wide.families import instance as find_instance
 from windage.bench.wide.instance import Instance
@@ -233,24 +232,13 @@ def _played(tasks: Sequence[WideTask], jobs: int) -> Iterator[WideRun]:
     """Results as they come, from processes of one thread each."""
     if not tasks:
         return
-    workers, waiting = pool(jobs), list(reversed(tasks))
-    running: set[Any] = set()
     try:
-        while waiting or running:
-            while waiting and len(running) < jobs:
-                running.add(workers.submit(_safely, waiting.pop()))
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield future.result()
-        workers.shutdown()
+        yield from through(pool(jobs), _safely, tasks, jobs)
     except BrokenProcessPool as error:
         raise WindageError(
             "a working process was killed (too little memory?). Finished runs are safe; the same command, "
             "perhaps with fewer --jobs, goes on."
         ) from error
-    except BaseException:
-        workers.shutdown(kill_workers=True)
-        raise
 
 
 def _append(file: Path, run: WideRun) -> None:
