@@ -9,10 +9,17 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test test-all lint bench bench-check clean
 .DEFAULT_GOAL := test
 
-$(STAMP): pyproject.toml constraints.txt
+# What is downloaded is known by its hash (requirements.lock, by scripts/lock.py). torch is not: its CPU build and
+# the public one have different hashes and bring different packages, so it is installed by its version.
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check
+
+$(STAMP): pyproject.toml constraints.txt requirements.lock
 	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "windage needs Python 3.11 or newer; say make PYTHON=/path/to/python3.11")'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	$(INSTALL) --no-deps --require-hashes --requirement requirements.lock
+	$(INSTALL) --constraint constraints.txt torch
+	$(INSTALL) --no-deps --no-build-isolation --editable .
+	$(BIN)/pip check
 	touch $(STAMP)
 
 demo: $(STAMP)

@@ -18,12 +18,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from windage import prediction
 from windage.acquisition import ExpectedBound, MixtureBound
 from windage.contexts import Nodes
-from windage.gp import KERNELS, ensemble, priors
-from windage.gp.records import Training
+from windage.gp import KERNELS, Hyperparameters, LogPosterior, ProductGP, ensemble, priors
 from windage.methods import METHODS, Method, register
 from windage.methods.auto import METHOD
+from windage.space import Array
 
 VARIANT = "WINDAGE_VARIANT"
 """The environment variable with the variant's name."""
@@ -33,13 +36,57 @@ def _constants(module: object, **values: float) -> Callable[[], None]:
     return lambda: vars(module).update(values)
 
 
-def _fixed_variance() -> None:
-    whole = Training.of
+def _hamiltonian() -> None:
+    ensemble._draws = hamiltonian_draws  # type: ignore[assignment]
 
-    def of(*given: object, **named: object) -> Training:
-        return replace(whole(*given, **named), free_scale=False)  # type: ignore[arg-type]
 
-    Training.of = of  # type: ignore[method-assign, assignment]
+def hamiltonian_draws(
+    model: ProductGP,
+    count: int,
+    rng: np.random.Generator,
+    rounds: int = 4,
+    steps: int = 6,
+    step: float = 0.35,
+) -> list[ProductGP]:
+    """Laplace's draws, each moved by a few rounds of Hamiltonian Monte Carlo (Neal 2011)."""
+    target = LogPosterior(model.data)
+    centre = target.theta(model.hyperparameters)
+    spread = ensemble.laplace(model.hyperparameters, len(centre)) + 1e-6 * np.eye(len(centre))
+    low, high = target.bounds
+
+    def at(u: Array) -> tuple[float, Array]:
+        theta = centre + spread @ u
+        if (theta < low).any() or (theta > high).any():
+            return -math.inf, np.zeros_like(u)
+        found = target(theta)
+        return found.value, spread.T @ found.gradient
+
+    drawn = []
+    for u in rng.standard_normal((count, len(centre))):
+        u, (value, slope) = (u, at(u)) if math.isfinite(at(u)[0]) else (0 * u, at(0 * u))
+        for _ in range(rounds):
+            momentum = rng.standard_normal(len(u))
+            before, new, new_value, new_slope = value - 0.5 * momentum @ momentum, u, value, slope
+            for _ in range(steps):
+                momentum = momentum + 0.5 * step * new_slope
+                new = new + step * momentum
+                new_value, new_slope = at(new)
+                momentum = momentum + 0.5 * step * new_slope
+            if math.log(rng.random()) < new_value - 0.5 * momentum @ momentum - before:
+                u, value, slope = new, new_value, new_slope
+        drawn.append(ensemble._with(model, target, np.clip(centre + spread @ u, low, high)))
+    return drawn
+
+
+def _capped() -> None:
+    whole = ensemble.laplace
+
+    def laplace(hyper: Hyperparameters, size: int) -> Array:
+        found = whole(hyper, size)
+        widths = np.sqrt((found**2).sum(axis=0))
+        return found * np.minimum(1, 1 / np.maximum(widths, 1e-300))
+
+    ensemble.laplace = laplace
 
 
 def _nothing() -> None:
@@ -71,9 +118,9 @@ VARIANTS: dict[str, tuple[str, Method, Callable[[], None]]] = {
         METHOD,
         _constants(priors, COMMON=math.sqrt(3), OWN=0.999 * math.sqrt(3)),
     ),
-    "fixed-variance": ("prior variance 1", METHOD, _fixed_variance),
-    "no-guess": ("no draws without curvature", METHOD, _constants(ensemble, UNKNOWN=1e-12)),
-    "no-cap": ("no cap on the draws", METHOD, _constants(ensemble, WIDEST=math.inf)),
+    "cap": ("a cap on the draws, variance 1", METHOD, _capped),
+    "hmc": ("draws moved by Hamiltonian Monte Carlo", METHOD, _hamiltonian),
+    "many-degrees": ("t - 1 degrees of freedom", METHOD, _constants(prediction, FREEDOM=10**6)),
     "ten-first": ("ten first decisions", METHOD, _nothing),
     "bound-1": ("√β = 1", _bound(1.0), _nothing),
     "bound-2": ("√β = 2, as with aim=learn", _bound(2.0), _nothing),

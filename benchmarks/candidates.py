@@ -47,15 +47,14 @@ class Difference(ExpectationPosterior):
         away = k * self.z - self.at
         solved = away @ self.model.precision
         variance = 2 * self.v0 * (1 - k[:, self.incumbent]) - (solved * away).sum(axis=1)
-        variance = self.model.variance * np.maximum(variance, 0)
+        variance = np.maximum(variance, 0)
         return Moments((away @ self.model.alpha)[:, None], variance[:, None], x, h, (solved,))
 
     def vjp(self, moments: Moments, by_mean: Array, by_variance: Array) -> Array:
         """∂/∂x, B × d."""
         (solved,) = moments.inner
-        scale = 2 * self.model.variance
-        by_k = self.z * (by_mean * self.model.alpha - scale * by_variance * solved)
-        by_k[:, self.incumbent] -= scale * self.v0 * by_variance[:, 0]
+        by_k = self.z * (by_mean * self.model.alpha - 2 * by_variance * solved)
+        by_k[:, self.incumbent] -= 2 * self.v0 * by_variance[:, 0]
         return self.kernel.vjp(moments.x, moments.slope, by_k)
 
 
@@ -74,20 +73,19 @@ class Learning(Difference):
     def moments(self, x: Array) -> Moments:
         """At decisions, B × d."""
         k, h = self.kernel(x)
-        seen, s = k * self.z, self.model.variance
+        seen = k * self.z
         solved, inner = seen @ self.model.precision, k @ self.inner
         common = self.v0 * (1 - k[:, self.incumbent]) - (solved * seen).sum(axis=1) + seen @ self.solved_at
         outcome = np.maximum(1 - (inner * k).sum(axis=1), 1e-9) + self.model.hyperparameters.noise
         mean = (seen - self.at) @ self.model.alpha
-        parts = (solved, inner, s * common, s * outcome)
-        return Moments(mean[:, None], (s * common**2 / outcome)[:, None], x, h, parts)
+        parts = (solved, inner, common, outcome)
+        return Moments(mean[:, None], (common**2 / outcome)[:, None], x, h, parts)
 
     def vjp(self, moments: Moments, by_mean: Array, by_variance: Array) -> Array:
         """∂/∂x, B × d."""
         solved, inner, common, outcome = moments.inner
-        s = self.model.variance
-        by_common = s * (2 * common / outcome)[:, None] * by_variance
-        by_outcome = -s * (common**2 / outcome**2)[:, None] * by_variance
+        by_common = (2 * common / outcome)[:, None] * by_variance
+        by_outcome = -(common**2 / outcome**2)[:, None] * by_variance
         by_k = self.z * (by_mean * self.model.alpha + by_common * (self.solved_at - 2 * solved))
         by_k[:, self.incumbent] -= self.v0 * by_common[:, 0]
         return self.kernel.vjp(moments.x, moments.slope, by_k - 2 * by_outcome * inner)
@@ -153,17 +151,17 @@ class Drawn(Acquisition):
 
     def __init__(self, model: ProductGP, nodes: Nodes, rng: np.random.Generator) -> None:
         super().__init__(())
-        data, s = model.data, model.variance
+        data = model.data
         self.mean, self.kernel = model.mean, DecisionKernel(model)
         self.wx = _frequencies(data.kernel, model.covariance.x_scale, rng)
         wc = _frequencies(data.kernel, model.covariance.c_scale, rng)
         self.phase = rng.uniform(0, 2 * math.pi, FEATURES)
-        weights = math.sqrt(2 * s / FEATURES) * rng.standard_normal(FEATURES)
+        weights = math.sqrt(2 / FEATURES) * rng.standard_normal(FEATURES)
         at = nodes.points @ wc.T
         self.cosine = weights * (nodes.weights @ np.cos(at))
         self.sine = weights * (nodes.weights @ np.sin(at))
         prior = np.cos(data.x @ self.wx.T + data.c @ wc.T + self.phase) @ weights
-        noise = math.sqrt(s * model.hyperparameters.noise) * rng.standard_normal(len(data.y))
+        noise = math.sqrt(model.hyperparameters.noise) * rng.standard_normal(len(data.y))
         z = nodes.weights @ model.context_kernel(nodes.points, data.c).k
         self.update = z * (model.precision @ (data.y - model.mean - prior - noise))
 

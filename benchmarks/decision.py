@@ -39,6 +39,7 @@ def compare(name: str, observations: int, repeats: int, seed: int) -> tuple[floa
     """Seconds of the default's ask and of the plain SBO-KDE decision on the same observations."""
     optimizer = study.play(problems.get(name), AUTO, observations, seed)
     saved = optimizer.to_dict()
+    saved["settings"].pop("screen")  # as people have it: what looks mistyped is looked for
     ask(saved)  # warm up
     mine = [ask(saved) for _ in range(repeats)]
     settings, data = Settings(), study.dataset(optimizer)

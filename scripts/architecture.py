@@ -3,7 +3,7 @@
     python scripts/architecture.py            # print the table
     python scripts/architecture.py --write    # put it into docs/architecture.md
 
-The engine is everything under src/windage but its users (bench, studies, cli, pictures) and the bridge.
+The engine is everything under src/windage but its users (bench, studies, web, cli, pictures) and the bridge.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "windage"
 PAGE = ROOT / "docs" / "architecture.md"
-OUTSIDE = ("bench", "cli", "demo.py", "plots", "plots.py", "studies", "botorch.py")
+OUTSIDE = ("bench", "cli", "demo.py", "plots", "plots.py", "studies", "web", "botorch.py")
 """What is no part of the engine: users of it, and the bridge to BoTorch."""
 TUNING = (
     ("methods/auto.py", "INITIAL"),
@@ -27,11 +27,8 @@ TUNING = (
     ("methods/auto.py", "MEMBERS"),
     ("gp/priors.py", "COMMON"),
     ("gp/priors.py", "OWN"),
-    ("gp/priors.py", "SHAPE"),
-    ("gp/priors.py", "RATE"),
-    ("gp/ensemble.py", "UNKNOWN"),
-    ("gp/ensemble.py", "WIDEST"),
     ("gp/ensemble.py", "DECIDED"),
+    ("prediction.py", "FREEDOM"),
 )
 """The tuning constants of the default: choices of ours that decide which decisions it takes. Not among them
 are the choices of others (BoTorch's priors, the paper's formulas and budgets) and numbers of the numerics

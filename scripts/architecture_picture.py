@@ -24,21 +24,28 @@ PURPOSES = {
     "cli": "command line",
     "demo": "a shop that does not know its demand",
     "bench": "problems, runs, tables, figures",
-    "studies": "study file, store, locks, web page, Optuna sampler",
+    "web": "the page for people",
+    "studies": "study file, store, locks, the experts' page, Optuna sampler",
     "plots": "pictures of a study",
     "botorch": "the bridge to BoTorch (an extra)",
     "optimizer": "ask, tell, recommend: the one stateful object",
+    "answers": "recommend, predict, what matters",
     "serialization": "the saved format",
+    "memory": "told, repaired",
     "configuration": "what a study is",
-    "prediction": "what to expect of a decision",
+    "prediction": "what to expect",
+    "importance": "what matters",
     "pending": "trials not told yet",
     "proposal": "how a decision is found",
-    "methods": "one file a method; settings, schedules",
-    "acquisition": "posterior + nodes + objective → value, gradient",
+    "methods": "one file a method",
+    "outcome": "a single outcome",
+    "acquisition": "value and gradient",
+    "outliers": "values that look mistyped",
     "gp": "kernels, fit, product posterior, ensemble",
     "objectives": "values at nodes → value, gradient",
     "contexts": "contexts seen → distribution → nodes",
     "dataset": "observations on unit boxes",
+    "changes": "corrections",
     "observations": "records, user's units",
     "search": "Sobol points, seeds, ascent",
     "space": "user's units ↔ unit box",
@@ -49,12 +56,15 @@ PURPOSES = {
 GAP = 0.08
 USERS, STATE, CORE, BASE = "#dde7f3", "#f6e3c5", "#dcecd9", "#eeeeee"
 COLOURS = {
-    **dict.fromkeys(("cli", "demo", "bench", "studies", "plots", "botorch"), USERS),
+    **dict.fromkeys(("cli", "demo", "bench", "web", "studies", "plots", "botorch"), USERS),
     **dict.fromkeys(
-        ("optimizer", "serialization", "configuration", "prediction", "pending", "proposal"), STATE
+        ("optimizer", "answers", "serialization", "memory", "configuration", "pending", "proposal"), STATE
     ),
-    **dict.fromkeys(("methods", "acquisition", "gp", "objectives", "contexts", "search"), CORE),
-    **dict.fromkeys(("dataset", "observations", "space", "threads", "errors"), BASE),
+    **dict.fromkeys(("prediction", "importance"), STATE),
+    **dict.fromkeys(
+        ("methods", "acquisition", "outliers", "outcome", "gp", "objectives", "contexts", "search"), CORE
+    ),
+    **dict.fromkeys(("dataset", "changes", "observations", "space", "threads", "errors"), BASE),
 }
 GROUPS = (
     ("users of the engine", USERS),

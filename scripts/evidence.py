@@ -4,8 +4,8 @@
     windage bench wide --split validation --seeds 0-2 --jobs 2 --out results/validation --methods interim \
         --plugin benchmarks/ablation.py
     python benchmarks/ablation.py results/ablation --seeds 0-1 --jobs 2
-    windage bench wide --plugin benchmarks/candidates.py --seeds 0 --jobs 2 --out results/candidates \
-        --methods auto,ei,kg,online-ei,online-kg,thompson,epsilon,randomised,horizon,means-1.5
+    windage bench wide --plugin benchmarks/candidates.py --seeds 0-2 --jobs 2 --out results/candidates \
+        --methods auto,auto-learn,ei,kg
     windage bench run --suite later --methods auto --seeds 600-609 --jobs 2 --out results/later
     python scripts/evidence.py results --write
 """

@@ -6,6 +6,7 @@ import tempfile
 import pytest
 from hypothesis import HealthCheck, settings
 
+import databases
 import shops
 
 try:
@@ -37,3 +38,22 @@ def shop(tmp_path, monkeypatch):
     assert shops.run("init", "shop.toml").exit_code == 0
     path.write_text(path.read_text() + shops.QUICK)
     return path
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A real PostgreSQL; tests of the group ``postgresql`` share it."""
+    with databases.postgresql() as found:
+        yield found
+
+
+@pytest.fixture
+def postgresql_shop(server, shop, request):
+    """The same study file, in a database of its own on PostgreSQL."""
+    name = f"w{abs(hash(request.node.nodeid)) % 10**9}"
+    server.psql(f"CREATE DATABASE {name};")
+    url = server.get_uri(database=name, driver="psycopg")
+    text = shop.read_text().replace('"sqlite:///shop.db"', f'"{url}"')
+    assert url in text
+    shop.write_text(text.replace("lease_days", "initial = 3\nlease_days"))
+    return shop

@@ -87,18 +87,18 @@ def run(opt: windage.Optimizer, steps: int, seed: int = 0, function=easy) -> lis
 TINY = {"raw_samples": 32, "restarts": 2, "samples": 16, "space_points": 16, "grid": 16, "members": 6}
 
 
-def story(method: str, between=lambda opt: opt, history: int = 27, asks: int = 6) -> str:
+def story(method: str, between=lambda opt: opt, history: int = 27, asks: int = 6, seen=lambda k: True) -> str:
     """All that a study says and is, to the last bit, as JSON: past the first fits, where some are kept.
 
     One decision stays pending over two asks. ``between`` is done after each of them and gives the study with
-    which it goes on.
+    which it goes on. ``seen`` says which rows have seen their context.
     """
     rng = np.random.default_rng(0)
     settings = {name: value for name, value in TINY.items() if name in TABLE[method].used}
     opt = optimizer(method, seed=3, **settings)
-    for _ in range(history):
+    for i in range(history):
         x, y, c = rng.uniform(size=3).tolist()
-        opt.tell({"x": x, "y": y}, {"c": c}, float(np.sin(5 * x) + y * c))
+        opt.tell({"x": x, "y": y}, {"c": c if seen(i) else None}, float(np.sin(5 * x) + y * c))
     said: list[Any] = []
     for k in range(asks):
         asked = opt.ask()
@@ -107,7 +107,7 @@ def story(method: str, between=lambda opt: opt, history: int = 27, asks: int = 6
         for trial in opt.pending if k != 2 else ():
             c = float(rng.uniform())
             value = np.sin(5 * trial.decision["x"]) + trial.decision["y"] * c + 0.1 * rng.normal()
-            opt.tell(trial, {"c": c}, float(value))
+            opt.tell(trial, {"c": c if seen(history + k) else None}, float(value))
             opt = between(opt)
     best = opt.recommend()
     said += [dict(best.decision), best.expected, best.interval, best.worst_case]

@@ -12,12 +12,18 @@ from typing import NamedTuple
 import cvxpy as cp
 import numpy as np
 import torch
+from botorch.models import SingleTaskGP
+from botorch.models.utils.gpytorch_modules import (
+    get_gaussian_likelihood_with_gamma_prior,
+    get_matern_kernel_with_gamma_prior,
+)
+from scipy.linalg import block_diag
 from scipy.optimize import linprog
-from scipy.stats import gaussian_kde
+from scipy.stats import gaussian_kde, multivariate_normal
 from torch import Tensor
 
 from windage.botorch import to_botorch
-from windage.gp import ProductGP, Training, fit
+from windage.gp import ProductGP, Training, fit, priors
 
 
 class Pair(NamedTuple):
@@ -198,3 +204,110 @@ def fitted(t: int, dx: int, dc: int, seed: int, kernel: str = "rbf", noise: floa
     """A GP fitted to ``random_training``."""
     data = random_training(t, dx, dc, seed, kernel, noise)
     return ProductGP(data, fit(data))
+
+
+class Averaged(NamedTuple):
+    """Posteriors at decisions: of the expectation, B each, and at nodes, B × M each."""
+
+    expectation: Pair
+    nodes: Pair
+
+
+def _average_rows(gp: ProductGP) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All (x_i, c_m) of rows whose context is a mixture; A (t × points), which averages them; K of outcomes.
+
+    Each row is an observation of its average of f, with noise and what the context added: 1 - v0_i.
+    """
+    rows = [gp.data.c[[i]] for i in range(len(gp.data.y))]
+    z = np.array([[*gp.data.x[i], *c] for i, row in enumerate(rows) for c in row.points])
+    averages = block_diag(*(row.weights for row in rows))
+    f = averages @ _dense(gp, z, z) @ averages.T
+    return z, averages, f + np.diag(gp.hyperparameters.noise + 1 - f.diagonal())
+
+
+def _dense(gp: ProductGP, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """k of points (x, c), n × d and m × d."""
+    dx, k = gp.data.x.shape[1], gp.covariance
+    return k(a[:, :dx], a[:, dx:], b[:, :dx], b[:, dx:])
+
+
+def averaged(gp: ProductGP, x: np.ndarray, nodes: np.ndarray, weights: np.ndarray) -> Averaged:
+    """Exact conditioning on the averages of f that rows with mixtures of contexts observe."""
+    z, matrix, outcomes = _average_rows(gp)
+    rest = np.linalg.solve(outcomes, gp.data.y - gp.mean)
+    found = []
+    for point in x:
+        at = np.array([[*point, *c] for c in nodes])
+        cross = _dense(gp, at, z) @ matrix.T
+        mean = gp.mean + cross @ rest
+        covariance = _dense(gp, at, at) - cross @ np.linalg.solve(outcomes, cross.T)
+        found.append((weights @ mean, weights @ covariance @ weights, mean, covariance.diagonal()))
+    mean, variance, means, variances = (np.array(part) for part in zip(*found, strict=True))
+    return Averaged(Pair(mean, variance), Pair(means, variances))
+
+
+def averaged_likelihood(gp: ProductGP, mean: float) -> float:
+    """The log likelihood of the outcomes, given a constant mean."""
+    outcomes = _average_rows(gp)[2]
+    return float(multivariate_normal(np.full(len(outcomes), mean), outcomes).logpdf(gp.data.y))
+
+
+class JointMatern:
+    """The surrogate of the paper's runs: one Matérn-5/2 over (x, c) jointly, dense; θ as in ``LogPosterior``.
+
+    ``surrogate="2023"`` is the near form of it: a product of two.
+    """
+
+    def __init__(self, data: Training) -> None:
+        self.z, self.y = np.concatenate([data.x, data.c], axis=1), data.y
+        self.prior = priors.GammaPrior(self.z.shape[1])
+
+    def start(self) -> np.ndarray:
+        """BoTorch's starting point."""
+        return self.prior.start
+
+    def natural(self, theta: np.ndarray) -> tuple[np.ndarray, float, float, float]:
+        """Lengthscales, output scale, noise, and the mean that is best there."""
+        *scales, scale, noise = np.exp(theta)
+        inverse = np.linalg.inv(self._noisy(theta))
+        return np.array(scales), scale, noise, float((inverse @ self.y).sum() / inverse.sum())
+
+    def kernel(self, theta: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """k(a, b), n × m."""
+        away = (a[:, None, :] - b[None]) / np.exp(theta[:-2])
+        root = np.sqrt(5 * (away**2).sum(axis=2))
+        return np.exp(theta[-2]) * (1 + root + root**2 / 3) * np.exp(-root)
+
+    def _noisy(self, theta: np.ndarray) -> np.ndarray:
+        return self.kernel(theta, self.z, self.z) + np.exp(theta[-1]) * np.eye(len(self.y))
+
+    def __call__(self, theta: np.ndarray) -> float:
+        """The log posterior."""
+        law = multivariate_normal(np.full(len(self.y), self.natural(theta)[3]), self._noisy(theta))
+        return float(law.logpdf(self.y)) + self.prior(theta)[0]
+
+    def posterior(self, theta: np.ndarray, z: np.ndarray) -> Pair:
+        """At points (x, c), n × d → n each."""
+        mean, cross = self.natural(theta)[3], self.kernel(theta, z, self.z)
+        solved = np.linalg.solve(self._noisy(theta), cross.T)
+        variance = np.exp(theta[-2]) - (cross * solved.T).sum(axis=1)
+        return Pair(mean + solved.T @ (self.y - mean), variance)
+
+
+def botorch_2023(data: Training, lengthscales, scale, noise, mean) -> SingleTaskGP:
+    """BoTorch's own model with the kernel and the priors that it had in 2023."""
+    z = torch.cat([tensor(data.x), tensor(data.c)], dim=1)
+    torch.set_default_dtype(torch.double)  # the priors keep the digits that they are made with
+    try:
+        kernel = get_matern_kernel_with_gamma_prior(z.shape[1])
+        likelihood = get_gaussian_likelihood_with_gamma_prior()
+    finally:
+        torch.set_default_dtype(torch.float)
+    model = SingleTaskGP(
+        z, tensor(data.y)[:, None], likelihood=likelihood, covar_module=kernel, outcome_transform=None
+    )
+    kernel.base_kernel.lengthscale = tensor(lengthscales)[None]
+    kernel.outputscale = torch.tensor(scale, dtype=torch.double)
+    likelihood.noise = torch.tensor([noise], dtype=torch.double)
+    model.mean_module.constant = torch.tensor(mean, dtype=torch.double)
+    return model

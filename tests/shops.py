@@ -1,6 +1,7 @@
 """A study file in a folder of its own, and the commands on it."""
 
 import json
+from pathlib import Path
 
 from typer.testing import CliRunner
 
@@ -18,6 +19,20 @@ def ask(path):
     result = run("ask", str(path), "--json")
     assert result.exit_code == 0, result.exception
     return json.loads(result.stdout)
+
+
+def plain(command, *more):
+    """What a command on shop.toml says to scripts."""
+    result = run(command, "shop.toml", *more, "--json")
+    assert result.exit_code == 0, result.exception
+    return json.loads(result.stdout)
+
+
+def tell_table(text, *more):
+    """A table told to shop.toml."""
+    Path("days.csv").write_text(text)
+    done = run("tell", "shop.toml", "--csv", "days.csv", *more)
+    assert done.exit_code == 0, done.exception
 
 
 def fault(*arguments):

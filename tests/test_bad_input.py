@@ -37,7 +37,9 @@ from windage import (
         (DECISION, {**CONTEXT, "demand": math.nan}, 1.0, ["demand", "finite"]),
         (DECISION, {**CONTEXT, "heat": math.inf}, 1.0, ["heat", "finite"]),
         (DECISION, {**CONTEXT, "demand": "7"}, 1.0, ["demand", "number"]),
-        (DECISION, {**CONTEXT, "demand": None}, 1.0, ["demand", "number"]),
+        (DECISION, {"demand": None}, 1.0, ["heat", "missing"]),
+        (DECISION, {"demand": None, "heat": math.nan}, 1.0, ["heat", "finite"]),
+        (DECISION, {"demand": None, "heta": 1.0}, 1.0, ["heta", "Did you mean 'heat'"]),
         (DECISION, {**CONTEXT, "demand": 50.1}, 1.0, ["demand", "50.1", "bounds", "clip"]),
         (DECISION, {"demand": 7.0}, 1.0, ["heat", "missing"]),
         (DECISION, {"demnad": 7.0, "heat": 1.0}, 1.0, ["demnad", "Did you mean 'demand'"]),
@@ -199,6 +201,15 @@ def test_a_study_without_contexts_says_so():
         ({"kernel": "mattern"}, ["kernel", "Did you mean 'matern'"]),
         ({"grid": 1}, ["grid"]),
         ({"raw_samples": True}, ["raw_samples"]),
+        ({"raw_samples": 10**7}, ["raw_samples", "at most 65536", "memory"]),
+        ({"restarts": 10**6}, ["restarts", "at most 4096"]),
+        ({"method": "drbo-kde", "space_points": 10**7}, ["space_points", "at most 65536"]),
+        ({"method": "sbo-kde", "samples": 10**5000}, ["samples", "at most 65536"]),
+        ({"method": "drbo-mmd", "grid": 10**5}, ["grid", "at most 4096"]),
+        ({"members": 1000}, ["members", "at most 256"]),
+        ({"seed": -(10**5000)}, ["seed"]),
+        ({"budget": 10**5000}, ["budget"]),
+        ({"kernel": 10**5000}, ["kernel"]),
     ],
 )
 def test_wrong_configurations_are_refused(arguments, words):
@@ -249,10 +260,7 @@ def test_misspelt_keywords_are_recognised(keyword, meant):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (
-            lambda: Optimizer({"x": Real(0, 1)}, {"w": Categorical(["sun", "rain"])}),
-            "Real of its own, 0 or 1",
-        ),
+        (lambda: Optimizer({"x": Real(0, 1)}, {"w": ["sun", "rain"]}), "Real or Integer or Categorical"),
         (lambda: Optimizer({"p": (0, 1)}, {"w": Real()}), r"'p': Real\(low, high\)"),
         (lambda: Optimizer({"x": Real(0, 1)}, {"w": Real()}, budget=0), "budget"),
         (lambda: Real(outside="clip"), "bound to clip at"),
@@ -305,3 +313,13 @@ def test_a_misspelt_keyword_names_the_right_one():
     assert not len(opt.observations)
     with pytest.raises(ConfigurationError, match="Did you mean 'radius'"):
         optimizer("drbo-kde", raduis=0.2)
+
+
+@pytest.mark.parametrize("context", [5e-324, -5e-324, 1e-300, 1e150])
+@pytest.mark.parametrize("real", [Real(), Real(low=-1.0)])
+@pytest.mark.parametrize("method", ["auto", "drbo-mmd"])
+def test_a_single_context_of_any_size_can_be_computed_with(method, real, context):
+    opt = Optimizer({"x": Real(0, 1)}, {"c": real}, method, initial=1, seed=1, raw_samples=16, restarts=2)
+    opt.tell({"x": 0.3}, context={"c": context}, value=1.0)
+    assert 0 <= opt.ask().decision["x"] <= 1
+    assert math.isfinite(opt.recommend().expected)

@@ -144,7 +144,7 @@ def test_the_model_is_the_likeliest_of_windages_own(method):
     assert np.allclose(theirs.mean.detach().numpy().reshape(7, 5), mine.mean, rtol=0, atol=1e-8)
     assert np.allclose(theirs.variance.detach().numpy().reshape(7, 5), mine.variance, rtol=0, atol=1e-8)
     noisy = model.posterior(torch.from_numpy(pairs)[:, None], observation_noise=True).variance
-    noise = gp.variance * gp.hyperparameters.noise
+    noise = gp.hyperparameters.noise
     assert np.allclose(noisy.detach().numpy().reshape(7, 5), mine.variance + noise, rtol=0, atol=1e-8)
 
 

@@ -21,6 +21,7 @@ def hill(method: str, contexts, values=lambda v: v) -> Optimizer:
     return opt
 
 
+@pytest.mark.filterwarnings("ignore:.*It is taken")
 @pytest.mark.parametrize("far", [1e3, 1e6, 1e12])
 @pytest.mark.parametrize("method", METHODS)
 def test_one_far_context_does_not_spoil_the_study(method, far):
@@ -34,6 +35,7 @@ def test_one_far_context_does_not_spoil_the_study(method, far):
     assert opt.density.pdf(0.0) > 0.1
 
 
+@pytest.mark.filterwarnings("ignore:.*It is taken")
 def test_one_point_far_out_does_not_hide_the_rest():
     """An outlying context with stated bounds absent: the other contexts still count."""
     opt = Optimizer({"x": Real(0, 1)}, {"c": Real()}, seed=0, bandwidth="silverman", **quick())
@@ -119,6 +121,7 @@ def test_marginal_densities_and_pictures_of_a_larger_study(tmp_path):
         plots.overview(opt, "mode", "c", str(tmp_path / "no.png"))
 
 
+@pytest.mark.filterwarnings("ignore:.*It is taken")
 @pytest.mark.parametrize("method", ["ledrbo", "auto", "drbo-kde"])
 def test_a_context_beyond_all_bounds_leaves_numbers(method):
     opt = Optimizer({"x": Real(0, 1)}, {"c": Real()}, method, seed=1, initial=0, raw_samples=32, restarts=2)

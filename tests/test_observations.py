@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from windage import Categorical, Integer, Real
 from windage.dataset import Dataset
-from windage.observations import Observations, Trial
+from windage.observations import Observations, Row, Trial
 from windage.space import ContextSpace, DecisionSpace
 
 DECISIONS = DecisionSpace.of({"x": Real(0, 10), "n": Integer(1, 5), "kind": Categorical(["a", "b"])})
 CONTEXTS = ContextSpace.of({"c": Real(0, 4), "d": Real()}, DECISIONS)
 ROWS = [
-    ({"x": 2.0, "n": 3, "kind": "b"}, {"c": 1.0, "d": -5.0}, 7.0),
-    ({"x": 10.0, "n": 1, "kind": "a"}, {"c": 4.0, "d": 5.0}, 9.0),
-    ({"x": 0.0, "n": 5, "kind": "a"}, {"c": 0.0, "d": 0.0}, 2.0),
+    Row({"x": 2.0, "n": 3, "kind": "b"}, {"c": 1.0, "d": -5.0}, 7.0),
+    Row({"x": 10.0, "n": 1, "kind": "a"}, {"c": 4.0, "d": 5.0}, 9.0),
+    Row({"x": 0.0, "n": 5, "kind": "a"}, {"c": 0.0, "d": 0.0}, 2.0),
 ]
 EMPTY = Observations(columns=("x", "n", "kind", "c", "d"))
 
@@ -61,8 +61,8 @@ def test_adding_observations_returns_a_new_record():
 
 
 def test_a_record_shares_no_dictionary_with_what_it_was_made_of():
-    decision, context = dict(ROWS[0][0]), dict(ROWS[0][1])
-    record = EMPTY.add([(decision, context, 7.0)])
+    decision, context = dict(ROWS[0].decision), dict(ROWS[0].context)
+    record = EMPTY.add([Row(decision, context, 7.0)])
     apart = record.copy()
     decision["x"] = context["c"] = 3.0
     assert record.decisions[0]["x"] == 2.0
@@ -105,7 +105,7 @@ def test_a_dataset_is_the_observations_on_unit_boxes(maximize):
 
 
 def test_a_context_far_out_is_put_on_the_end_of_the_box_for_its_distribution_only():
-    rows = [(ROWS[0][0], {"c": 1.0, "d": d}, 0.0) for d in [*np.linspace(0, 1, 40), 1e6]]
+    rows = [Row(ROWS[0].decision, {"c": 1.0, "d": d}, 0.0) for d in [*np.linspace(0, 1, 40), 1e6]]
     data = Dataset(DECISIONS, CONTEXTS, EMPTY.add(rows), maximize=True)
     assert data.c[-1, 1] > 1e3
     assert data.boxed_c[-1, 1] == 1

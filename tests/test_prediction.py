@@ -7,6 +7,7 @@ from contracts import METHODS, optimizer, quick, run
 from windage import ConfigurationError, InputError, Optimizer, Real
 
 
+@pytest.mark.filterwarnings("ignore:.*It is taken")
 def test_recommend_from_the_first_observation_on_and_in_words():
     opt = optimizer()
     opt.tell({"x": 0.2, "y": 0.3}, context={"c": 0.5}, value=1.0)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -123,6 +124,42 @@ def test_a_saved_state_that_does_not_fit_together_is_refused(damage):
         Optimizer.from_dict(saved)
 
 
+HUGE = 10**5000
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda s, fit: fit.update(count=math.inf),
+        lambda s, fit: fit.update(count=math.nan),
+        lambda s, fit: fit.update(x=[5e-324]),
+        lambda s, fit: fit.update(c=[5e-324]),
+        lambda s, fit: fit.update(noise=1e308),
+        lambda s, fit: fit.update(mean=HUGE),
+        lambda s, fit: fit.update(curvature=[[1e308] * len(row) for row in fit["curvature"]]),
+        lambda s, fit: s.update(asked=HUGE),
+        lambda s, fit: s.update(asked=10**30),
+        lambda s, fit: s.update(initial=-HUGE),
+        lambda s, fit: s.update(seed=HUGE),
+        lambda s, fit: s.update(direction=HUGE),
+        lambda s, fit: s.update(method=HUGE),
+        lambda s, fit: s["observations"][0].update(value=HUGE),
+        lambda s, fit: s["observations"][0]["context"].update(c=HUGE),
+        lambda s, fit: s["decisions"][0].update(high=HUGE),
+        lambda s, fit: s["contexts"][0].update(low=HUGE),
+    ],
+)
+def test_numbers_that_no_study_has_are_refused(damage):
+    opt = Optimizer({"x": Real(0, 1)}, {"c": Real()}, initial=1, seed=1, raw_samples=16, restarts=2)
+    for k in range(3):
+        opt.tell({"x": k / 3}, context={"c": k}, value=k)
+    opt.ask()
+    saved = json.loads(json.dumps(opt.to_dict()))
+    damage(saved, next(iter(saved["fits"].values())))
+    with pytest.raises(ConfigurationError):
+        Optimizer.from_dict(saved)
+
+
 def test_a_saved_study_of_kg_kde_continues_as_auto():
     """Twelve outcomes and one pending decision, saved when the method was there, its fits on a log scale."""
     saved = json.loads((Path(__file__).parent / "data" / "saved-kg-kde.json").read_text())
@@ -204,5 +241,13 @@ def test_aim_and_budget_are_kept():
 def test_the_settings_of_the_theorem_are_kept():
     old = {**optimizer().to_dict(), "settings": {"sqrt_beta": "theorem", "lipschitz": 3.0, "members": 2}}
     assert Optimizer.from_dict(old).to_dict()["settings"] == {"sqrt_beta": "theorem", "lipschitz": 3.0}
-    later = {"aim", "budget"}
+    later = {"aim", "budget", "screen", "forget", "distribution", "drift", "as_published", "surrogate"}
     assert set(OLD_SETTINGS) - {"places"} == set(Settings.__dataclass_fields__) - later
+
+
+@pytest.mark.parametrize("method", sorted(METHODS))
+def test_an_optimizer_goes_to_another_process_and_back(method):
+    opt = optimizer(method)
+    run(opt, 3)
+    again = pickle.loads(pickle.dumps(opt))
+    assert again.ask().decision == opt.ask().decision

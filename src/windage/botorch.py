@@ -22,12 +22,13 @@ try:
     from botorch.utils.transforms import t_batch_mode_transform
     from gpytorch.constraints import GreaterThan
     from gpytorch.kernels import Kernel, MaternKernel, RBFKernel, RQKernel, ScaleKernel
-    from gpytorch.priors import LogNormalPrior
+    from gpytorch.likelihoods import GaussianLikelihood
+    from gpytorch.priors import GammaPrior, LogNormalPrior
 except ImportError as error:
     raise missing_extra("botorch", "botorch", "windage.botorch") from error
 
 from windage.acquisition import Acquisition
-from windage.gp import Hyperparameters, ProductGP, Training, kernels
+from windage.gp import Hyperparameters, Mixtures, ProductGP, Training, kernels, priors
 from windage.optimizer import Optimizer
 from windage.search.maximize import score, score_and_gradient
 from windage.threads import one_thread
@@ -46,7 +47,7 @@ def acquisition_function(optimizer: Optimizer) -> AcquisitionFunction:
     method = optimizer._configuration.method
     if method.build is None:
         raise ConfigurationError(f"method {method.name!r} has no acquisition function: use another one.")
-    if not len(optimizer._observations):
+    if not len(optimizer._record.current):
         raise NotEnoughDataError("an acquisition function needs at least 1 observation: tell one first.")
     with one_thread():
         state = optimizer._state(method.uses_context)
@@ -58,7 +59,7 @@ def model(optimizer: Optimizer) -> SingleTaskGP:
 
     Its inputs are decisions and contexts on their unit boxes, its outcomes standardised.
     """
-    if not len(optimizer._observations):
+    if not len(optimizer._record.current):
         raise NotEnoughDataError("a model needs at least 1 observation: tell one first.")
     with one_thread():
         found = optimizer._state(bool(optimizer.contexts)).models
@@ -116,37 +117,56 @@ class _Value(torch.autograd.Function):
 
 def to_botorch(gp: ProductGP) -> SingleTaskGP:
     """The same GP as a BoTorch model."""
-    return botorch_model(gp.data, gp.hyperparameters, gp.variance)
+    return botorch_model(gp.data, gp.hyperparameters)
 
 
-def botorch_model(
-    data: Training, hyperparameters: Hyperparameters | None = None, variance: float = 1.0
-) -> SingleTaskGP:
+def botorch_model(data: Training, hyperparameters: Hyperparameters | None = None) -> SingleTaskGP:
     """The BoTorch model of a GP on (x, c), at its priors' modes where no hyper-parameters are given."""
+    if isinstance(data.c, Mixtures):
+        raise ConfigurationError(
+            "a GP of BoTorch has no place for contexts that were not seen: use ask(), or forget those rows."
+        )
     dx, dc = data.x.shape[1], data.c.shape[1]
-    factors = [_kernel(data.kernel, 0, dx, dx + dc)]
+    old, kernel = data.surrogate is not None, _kernel if data.surrogate is None else _kernel_2023
+    factors = [kernel(data.kernel, 0, dx, dx + dc)]
     if dc:
-        factors.append(_kernel(data.kernel, dx, dx + dc, dx + dc))
+        factors.append(kernel(data.kernel, dx, dx + dc, dx + dc))
     covariance = factors[0] * factors[1] if dc else factors[0]
-    if variance != 1:
-        covariance = ScaleKernel(
-            covariance
-        ).double()  # in single precision the variance has seven digits only
-        covariance.outputscale = torch.tensor(variance, dtype=torch.double)
+    if old:
+        covariance = ScaleKernel(covariance, outputscale_prior=_gamma(priors.SCALE_2023)).double()
     found = SingleTaskGP(
         train_X=torch.cat([torch.from_numpy(data.x), torch.from_numpy(data.c)], dim=1),
         train_Y=torch.from_numpy(data.y)[:, None],
+        likelihood=_likelihood_2023() if old else None,
         covar_module=covariance,
         outcome_transform=None,
     )
     if hyperparameters is not None:
         for factor, lengthscale in zip(factors, (hyperparameters.x, hyperparameters.c), strict=False):
             factor.lengthscale = torch.tensor([lengthscale], dtype=torch.double)
-        noise = variance * hyperparameters.noise
+        if old:
+            covariance.outputscale = torch.tensor(hyperparameters.scale, dtype=torch.double)
+        noise = hyperparameters.scale * hyperparameters.noise
         found.likelihood.noise = torch.tensor([noise], dtype=torch.double)
         found.mean_module.constant = torch.tensor(hyperparameters.mean, dtype=torch.double)
     found.eval()
     return found
+
+
+def _gamma(shape_and_rate: tuple[float, float]) -> GammaPrior:
+    return GammaPrior(*(torch.tensor(number, dtype=torch.double) for number in shape_and_rate))
+
+
+def _likelihood_2023() -> GaussianLikelihood:
+    limit = GreaterThan(kernels.MIN_NOISE, transform=None, initial_value=priors.NOISE_START_2023)
+    return GaussianLikelihood(_gamma(priors.NOISE_2023), noise_constraint=limit).double()
+
+
+def _kernel_2023(name: str, first: int, stop: int, dimensions: int) -> Kernel:
+    prior, active = _gamma(priors.LENGTHSCALE_2023), tuple(range(first, stop))
+    return MaternKernel(
+        nu=SMOOTHNESS[name], ard_num_dims=stop - first, active_dims=active, lengthscale_prior=prior
+    ).double()
 
 
 def _kernel(name: str, first: int, stop: int, dimensions: int) -> Kernel:

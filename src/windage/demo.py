@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -54,8 +55,8 @@ def run(seed: int, budget: int, report: Report) -> tuple[Optimizer, DemoResult]:
     """
     problem = problems.get("newsvendor")
     demand = problem.sample_contexts(budget, np.random.default_rng(seed))[:, 0]
-    shop = Optimizer(problem.decisions, problem.contexts, seed=seed, budget=budget)
-    blind = Optimizer(problem.decisions, method="gp-ucb", seed=seed, budget=budget)
+    shop = Optimizer(problem.decisions, problem.contexts, seed=seed, budget=budget, screen=False)
+    blind = Optimizer(problem.decisions, method="gp-ucb", seed=seed, budget=budget, screen=False)
     for number, met in enumerate(demand):
         stock, profit = _morning(shop, float(met), {"demand": float(met)})
         _morning(blind, float(met), {})
@@ -91,6 +92,25 @@ def _morning(shop: Optimizer, demand: float, seen: dict[str, float]) -> tuple[fl
     profit = float(problems.get("newsvendor").evaluate(np.array([[stock]]), np.array([[demand]]))[0])
     shop.tell(trial, context=seen, value=profit)
     return stock, profit
+
+
+def study(shop: Optimizer, path: Path) -> bool:
+    """Keep what the demo saw as a study, to be opened by ``windage serve``; whether it is this demo's.
+
+    One that is there already stays as it is.
+    """
+    from windage.studies.file import load
+    from windage.studies.store import StudyStore
+    from windage.studies.writing import Plan, Variable, write
+
+    if path.exists() or path.with_suffix(".db").exists():
+        return False
+    stock, demand = Variable("stock", "", 0, 1), Variable("demand", "", 0, 1)
+    write(Plan("profit", "", True, [stock], [demand]), path)
+    store, seen = StudyStore.open(load(path)), shop.observations
+    rows = zip(seen.decisions, seen.contexts, seen.values, strict=True)
+    store.add_all([store.checked(dict(d), dict(c), v) for d, c, v in rows])
+    return True
 
 
 def picture(shop: Optimizer, path: str) -> None:

@@ -41,7 +41,9 @@ def missing_extra(library: str, extra: str, purpose: str) -> MissingExtraError:
 
 def near_match(name: object, known: Iterable[str]) -> str:
     """``" Did you mean 'demand'?"`` where a known name is close, else the empty string."""
-    matches = get_close_matches(str(name).lower(), {k.lower(): k for k in known}, n=1, cutoff=0.55)
+    if not isinstance(name, str):
+        return ""
+    matches = get_close_matches(name.lower(), {k.lower(): k for k in known}, n=1, cutoff=0.55)
     if not matches:
         return ""
     original = {k.lower(): k for k in known}[matches[0]]

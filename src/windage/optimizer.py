@@ -7,43 +7,42 @@ process. ``recommend``, ``density`` and ``predict`` never change what is asked n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from inspect import signature
+from collections.abc import Mapping
+from dataclasses import replace
 from threading import RLock
 from typing import Any, Literal, Never, overload
 
-from windage import prediction, serialization
+from windage import serialization
 from windage.acquisition import Acquisition
-from windage.configuration import Configuration
-from windage.contexts import ContextDensity
+from windage.answers import Answers
+from windage.changes import Record
+from windage.configuration import Configuration, refuse_unknown
+from windage.contexts import NOTHING, Given
+from windage.contexts.forgetting import Forget
 from windage.contexts.kde import Bandwidth, Boundary
-from windage.dataset import Dataset
 from windage.errors import (
-    ConfigurationError,
     InputError,
     NotEnoughDataError,
     TrialError,
-    WindageError,
-    near_match,
 )
-from windage.gp import KernelName
+from windage.gp import KernelName, SurrogateName
 from windage.methods import Method, MethodName, State
 from windage.methods.settings import NAMES, Aim
-from windage.observations import Observations, Trial
+from windage.observations import Context, Observations, Row, Trial
 from windage.pending import PendingTrials
-from windage.prediction import Prediction, Recommendation
 from windage.proposal import best_decision, first_decision, random_decision, with_pending
 from windage.search import Seeds
-from windage.space import Array, Decision, Direction, Parameter, Real, number, whole
+from windage.space import Array, Decision, Direction, Parameter, whole
 from windage.threads import one_thread
 
 
-class Optimizer:
+class Optimizer(Answers):
     """Chooses decisions whose outcome depends on contexts that are seen only afterwards.
 
     Args:
         decisions: decision variable → ``Real``, ``Integer`` or ``Categorical``.
-        contexts: context → ``Real``, with bounds, one bound or none. May be left out with ``gp-ucb``.
+        contexts: context → ``Real`` (with bounds, one bound or none), ``Integer`` or ``Categorical``. May be
+            left out with ``gp-ucb``.
         method: a name of ``windage methods``, or a ``Method`` of your own.
         direction: ``"maximize"`` or ``"minimize"`` the value.
         seed: of everything random; None draws one.
@@ -58,7 +57,7 @@ class Optimizer:
     def __init__(
         self,
         decisions: Mapping[str, Parameter],
-        contexts: Mapping[str, Real] | None = None,
+        contexts: Mapping[str, Parameter] | None = None,
         method: MethodName | Method = "auto",
         direction: Direction = "maximize",
         seed: int | None = None,
@@ -77,22 +76,28 @@ class Optimizer:
         boundary: Boundary = "clamp",
         kernel: KernelName | None = None,
         members: int | None = None,
+        surrogate: SurrogateName | None = None,
+        as_published: bool = False,
         raw_samples: int = 1024,
         restarts: int = 50,
+        forget: Forget = "auto",
+        distribution: Mapping[str, Any] | None = None,
+        drift: bool = False,
+        screen: bool = True,
         **unknown: Never,
     ) -> None:
         given = locals()  # the settings by name: they stand in the signature for editors, and only there
-        _refuse(unknown, Optimizer)
+        refuse_unknown(unknown, Optimizer)
         settings = {name: given[name] for name in NAMES}
         self._configuration = Configuration.of(
             decisions, contexts, method, direction, seed, initial, settings
         )
-        self._begin(Observations(columns=self._configuration.columns))
+        self._begin(Record(Observations(columns=self._configuration.columns)))
 
-    def _begin(self, observations: Observations) -> None:
-        kind, self._observations = self._configuration, observations
+    def _begin(self, record: Record) -> None:
+        kind = self._configuration
         self._pending, self._ensemble = PendingTrials(kind.decisions), kind.ensemble()
-        self._data: Dataset = kind.dataset(observations)
+        self._take(record)
         self._lock = RLock()  # asks and tells of several threads come one after the other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -105,7 +110,7 @@ class Optimizer:
         kind = self._configuration
         return (
             f"Optimizer({kind.method.name}, {kind.direction} over {', '.join(kind.decisions.names)}; "
-            f"{len(self._observations)} told, {len(self._pending.decisions)} pending)"
+            f"{len(self._record.current)} told, {len(self._pending.decisions)} pending)"
         )
 
     @property
@@ -114,44 +119,54 @@ class Optimizer:
         return dict(self._configuration.decisions.parameters)
 
     @property
-    def contexts(self) -> Mapping[str, Real]:
+    def contexts(self) -> Mapping[str, Parameter]:
         """The contexts by name."""
         return dict(self._configuration.contexts.parameters)
 
     @property
-    def observations(self) -> Observations:
-        """Everything told so far: a frozen copy."""
-        return self._observations.copy()
+    def initial(self) -> int:
+        """How many first decisions come from a Sobol sequence."""
+        return self._configuration.initial
 
     @property
     def pending(self) -> tuple[Trial, ...]:
         """Trials asked for and not told yet."""
         return self._pending.trials()
 
-    @property
-    def density(self) -> ContextDensity:
-        """The estimated density of the context."""
-        self._need_observations("the density of the context")
-        kind, seen = self._configuration, self._data.seen
-        if not kind.contexts.names:
-            raise ConfigurationError("this study has no contexts, so there is no density.")
-        settings, seed = kind.settings, Seeds(kind.seed)("density")
-        return ContextDensity.of(kind.contexts, seen, settings.bandwidth, settings.boundary, seed)
+    @overload
+    def ask(self, *, known: Context | None = None, forecast: Mapping[str, Any] | None = None) -> Trial: ...
+    @overload
+    def ask(
+        self, n: int, *, known: Context | None = None, forecast: Mapping[str, Any] | None = None
+    ) -> list[Trial]: ...
+    def ask(
+        self, n: int | None = None, *, known: Context | None = None, forecast: Mapping[str, Any] | None = None
+    ) -> Trial | list[Trial]:
+        """The next decision, or a list of n. Each allows for those asked for and not told yet.
 
-    @overload
-    def ask(self) -> Trial: ...
-    @overload
-    def ask(self, n: int) -> list[Trial]: ...
-    def ask(self, n: int | None = None) -> Trial | list[Trial]:
-        """The next decision, or a list of n. Each allows for those asked for and not told yet."""
+        Args:
+            n: how many; left out: one trial, and no list.
+            known: contexts that are known beforehand, and their values. What is left varies as it does with
+                them.
+            forecast: contexts of which there is a forecast: (mean, deviation), a sample, or a frozen
+                distribution of ``scipy.stats``; of a choice, level → probability. A forecast that has not
+                helped so far is not used (``forecast_skill``).
+        """
+        given = self._configuration.given(known, forecast)
+        if (given.known or given.forecast) and not self._configuration.method.uses_context:
+            name = self._configuration.method.name
+            raise InputError(f"method {name!r} sees no contexts, so it has no use for what is known of them.")
         if n is not None:
-            return [self.ask() for _ in range(whole(n, "n"))]
-        with self._lock, one_thread():
-            return self._pending.add(self._propose())
+            return [self._ask(given) for _ in range(whole(n, "n"))]
+        return self._ask(given)
 
-    def _propose(self) -> Array:
+    def _ask(self, given: Given) -> Trial:
+        with self._lock, one_thread():
+            return self._pending.add(self._propose(given), given)
+
+    def _propose(self, given: Given) -> Array:
         """A point of the decisions' unit box."""
-        kind, count, pending = self._configuration, len(self._observations), self._pending.points()
+        kind, count, pending = self._configuration, len(self._record.current), self._pending.points()
         seeds, blocks = Seeds(kind.seed, self._pending.asked), kind.decisions.blocks
         if count == 0 and kind.initial == 0:
             raise NotEnoughDataError(
@@ -162,69 +177,61 @@ class Optimizer:
             return first_decision(blocks, pending, seeds)
         if kind.method.build is None:
             return random_decision(blocks, seeds)
-        state = self._state(kind.method.uses_context, keep=True)
+        state = self._state(kind.method.uses_context, given, keep=True)
         return best_decision(self._acquisition(state), state, seeds("candidates"), pending).point
-
-    def _state(self, joint: bool, keep: bool = False) -> State:
-        """What is known now, with surrogates on (x, c) or on x alone; ``keep``: see ``Ensemble.models``."""
-        kind, data = self._configuration, self._data
-        with self._lock:
-            models = tuple(self._ensemble.models(data, joint, keep))
-        return State(
-            models,
-            data,
-            kind.density(data),
-            kind.settings,
-            kind.method.sqrt_beta_at(data, kind.settings),
-            Seeds(kind.seed, self._pending.asked),
-        )
 
     def _acquisition(self, state: State) -> Acquisition:
         """The method's acquisition function, which allows for the pending decisions."""
-        method, pending = self._configuration.method, self._pending
-        assert method.build is not None
-        return method.build(
-            with_pending(state, method.uses_context, pending.points(), list(pending.decisions))
-        )
+        kind, pending, numbers = self._configuration, self._pending, list(self._pending.decisions)
+        joint = kind.method.uses_context
+        given = [pending.given.get(number, NOTHING) for number in numbers]
+        densities = [kind.density(state.data, one) for one in given] if joint else []
+        return kind.method.acquisition(with_pending(state, joint, pending.points(), densities, numbers))
 
     def tell(
         self,
         trial: Trial | Decision,
-        context: Mapping[str, float] | None = None,
+        context: Context | None = None,
         value: float | None = None,
+        *,
+        time: Any = None,
+        forecast: Mapping[str, Any] | None = None,
         **unknown: Never,
     ) -> None:
-        """What happened: the context that was met and the value that came out.
+        """What happened: the context that was met and the value that came out. Nothing changes on an error.
 
-        ``trial`` is one that was asked for, or a decision of your own (history). A decision that equals a
-        pending one to the last digit is taken for it. Nothing changes on an error.
+        Args:
+            trial: one that was asked for, or a decision of your own (history). A decision that equals a
+                pending one to the last digit is taken for it.
+            context: what was met. What was known when the trial was asked for may be left out. A context that
+                was not seen is None.
+            value: what came out.
+            time: when it was: a date, a moment, ISO text, or a number of days. Not before the last one told.
+            forecast: of history, what had been forecast for it, as in ``ask``.
         """
-        _refuse(unknown, Optimizer.tell, InputError)
+        refuse_unknown(unknown, Optimizer.tell, InputError)
+        kind = self._configuration
         with self._lock:
+            index: int | None = None
             if isinstance(trial, Trial):
-                decision: Decision = self._pending.check(trial)
+                decision, index = self._pending.check(trial), trial.number
             else:
-                decision = self._configuration.decisions.check(trial)
-            self._add([(decision, *self._check_result(context, value))])
-            index = trial.number if isinstance(trial, Trial) else self._pending.recognise(decision)
+                decision = kind.decisions.check(trial)
+                index = self._pending.recognise(decision)
+            given = NOTHING if index is None else self._pending.given.get(index, NOTHING)
+            said = {**given.forecast, **kind.given(None, forecast).forecast}
+            if given.known and isinstance(context, Mapping | None):
+                context = {**given.known, **(context or {})}
+            row = Row(
+                decision,
+                *kind.check_result(context, value),
+                kind.check_time(time, self._record.told),
+                {name: found.summary for name, found in said.items()},
+            )
+            self._warn(row)
+            self._take(self._record.add([row]))
             if index is not None:
                 self._pending.drop(index)
-
-    def _add(self, rows: Sequence[tuple[Decision, Mapping[str, float], float]]) -> None:
-        self._observations = self._observations.add(rows)
-        self._data = self._configuration.dataset(self._observations)
-
-    def _check_result(
-        self, context: Mapping[str, float] | None, value: float | None
-    ) -> tuple[dict[str, float], float]:
-        contexts = self._configuration.contexts
-        if context is None and contexts.names:
-            names = ", ".join(f"{name!r}: ..." for name in contexts.names)
-            raise InputError(f"the context is missing: give context={{{names}}}.")
-        met = contexts.check(context)
-        if value is None:
-            raise InputError("the value is missing: give value=..., what came out of this decision.")
-        return met, number(value, "value")
 
     def cancel(self, trial: Trial) -> None:
         """Forget a pending trial whose result will never come; later asks no longer allow for it."""
@@ -234,44 +241,11 @@ class Optimizer:
             self._pending.check(trial)
             self._pending.drop(trial.number)
 
-    def recommend(self) -> Recommendation:
-        """The decision of the best expected outcome; of the best worst case, with a robust method.
-
-        Both are of the posterior mean under the estimated density: nothing is explored.
-        """
-        self._need_observations("a recommendation")
-        kind = self._configuration
-        with one_thread():
-            state = self._state(bool(kind.contexts.names)).without_exploration()
-            objective = prediction.objective(kind.method, state)
-            best = best_decision(objective, state, Seeds(kind.seed)("recommendation"))
-            return prediction.recommend(kind.method, state, best.point)
-
-    @overload
-    def predict(self, decision: Decision) -> Prediction: ...
-    @overload
-    def predict(self, decision: Sequence[Decision]) -> list[Prediction]: ...
-    def predict(self, decision: Decision | Sequence[Decision]) -> Prediction | list[Prediction]:
-        """What is to be expected of a decision of your own, or of each of a list of them."""
-        if isinstance(decision, Mapping) or not isinstance(decision, Sequence) or isinstance(decision, str):
-            return self.predict([decision])[0]
-        self._need_observations("a prediction")
-        kind = self._configuration
-        checked = [kind.decisions.check(d) for d in decision]
-        if not checked:
-            return []
-        with one_thread():
-            return prediction.predict(kind.method, self._state(bool(kind.contexts.names)), checked)
-
-    def _need_observations(self, what: str) -> None:
-        if not len(self._observations):
-            raise NotEnoughDataError(f"{what} needs at least 1 observation: tell one first.")
-
     def to_dict(self) -> dict[str, Any]:
         """The whole state as plain JSON values. ``from_dict`` continues exactly from it."""
         with self._lock:
             pending, fits = self._pending, self._ensemble.fits
-            return serialization.to_dict(self._configuration, self._observations, pending, fits)
+            return serialization.to_dict(self._configuration, self._record, pending, fits)
 
     def fits_to_dict(self) -> dict[str, Any]:
         """The last fits alone, where the next ones start; a part of ``to_dict``."""
@@ -279,22 +253,16 @@ class Optimizer:
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> Optimizer:
-        """An optimizer that continues exactly as the one that was saved."""
+        """An optimizer that continues exactly as the one that was saved.
+
+        Observations outside of the bounds, or off a step, teach as the others do: bounds may be narrowed.
+        """
         with serialization.reading(saved):
             optimizer = cls(**serialization.configuration_from_dict(saved))
             kind = optimizer._configuration
-            check, result = kind.decisions.check, optimizer._check_result
-            rows = saved["observations"]
-            optimizer._add([(check(o["decision"]), *result(o["context"], o["value"])) for o in rows])
-            optimizer._pending = serialization.pending_from_dict(saved, kind.decisions)
+            told = serialization.rows_from_dict(saved["observations"], kind)
+            changes = serialization.changes_from_dict(saved, kind)
+            optimizer._take(replace(optimizer._record.add(told), changes=changes))
+            optimizer._pending = serialization.pending_from_dict(saved, kind)
             optimizer._ensemble.fits = serialization.fits_from_dict(saved["fits"], kind)
         return optimizer
-
-
-def _refuse(
-    unknown: Mapping[str, object], function: Callable[..., Any], kind: type[WindageError] = ConfigurationError
-) -> None:
-    """An error for a keyword that a function has not."""
-    known = [name for name in signature(function).parameters if name not in ("self", "unknown")]
-    for name in unknown:
-        raise kind(f"unknown keyword {name!r}; the keywords are {', '.join(known)}.{near_match(name, known)}")

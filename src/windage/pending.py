@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from windage.contexts import NOTHING, Given
 from windage.errors import TrialError
 from windage.observations import Trial
 from windage.space import Array, Decision, DecisionSpace, Real, whole
@@ -23,6 +24,8 @@ class PendingTrials:
     """How many trials were asked for so far."""
     decisions: dict[int, dict[str, Any]] = field(default_factory=dict)
     """By the number of the trial."""
+    given: dict[int, Given] = field(default_factory=dict)
+    """What was known of the context when each was asked for."""
     restored: frozenset[int] = frozenset()
     """Trials that came back from a dictionary: any copy of the study may tell them."""
     study: str = field(default_factory=lambda: secrets.token_hex(8))
@@ -30,22 +33,29 @@ class PendingTrials:
 
     def trials(self) -> tuple[Trial, ...]:
         """All of them."""
-        return tuple(Trial(k, dict(d), self.study) for k, d in self.decisions.items())
+        return tuple(self._trial(k, d) for k, d in self.decisions.items())
+
+    def _trial(self, number: int, decision: Mapping[str, Any]) -> Trial:
+        given = self.given.get(number, NOTHING)
+        return Trial(number, dict(decision), self.study, dict(given.known), dict(given.forecast))
 
     def points(self) -> Array:
         """Their points of the unit box, n × d."""
         return self.space.encode(list(self.decisions.values()))
 
-    def add(self, point: Array) -> Trial:
+    def add(self, point: Array, given: Given = NOTHING) -> Trial:
         """A new trial at a point of the unit box."""
-        trial = Trial(self.asked, self.space.decode(np.asarray(point)), self.study)
-        self.decisions[trial.number] = dict(trial.decision)
+        number, decision = self.asked, self.space.decode(np.asarray(point))
+        self.decisions[number] = dict(decision)
+        if given.known or given.forecast:
+            self.given[number] = given
         self.asked += 1
-        return trial
+        return self._trial(number, decision)
 
     def drop(self, number: int) -> None:
         """A trial that was told or cancelled."""
         del self.decisions[number]
+        self.given.pop(number, None)
         self.restored -= {number}
 
     def recognise(self, decision: Decision) -> int | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from windage.errors import InputError, missing_extra, near_match
-from windage.space import Array, Real
+from windage.space import Array, Categorical, Real
 
 if TYPE_CHECKING:
     from windage import Optimizer
@@ -41,14 +41,34 @@ def _real_decisions(optimizer: Optimizer) -> list[str]:
     return [name for name, parameter in optimizer.decisions.items() if isinstance(parameter, Real)]
 
 
+def _levels(axes: Any, optimizer: Optimizer, context: str) -> None:
+    """The shares of whole numbers or choices seen, and their estimated probabilities."""
+    kind, told = optimizer.contexts[context], [row[context] for row in optimizer.observations.contexts]
+    seen = [value for value in told if value is not None]
+    levels = kind.choices if isinstance(kind, Categorical) else sorted(set(seen))
+    places = np.arange(len(levels))
+    axes.bar(
+        places, [seen.count(level) / len(seen) for level in levels], color=PALE, label=f"{len(seen)} seen"
+    )
+    chances = optimizer.density.marginal(context).pdf(list(levels))
+    axes.plot(places, chances, "o", color=INK, label="estimated")
+    axes.set_xticks(places, [str(level) for level in levels])
+    axes.set_xlabel(context)
+    axes.legend(frameon=False)
+
+
 def density(
     axes: Any, optimizer: Optimizer, context: str, truth: Callable[[Array], Array] | None = None
 ) -> None:
     """The contexts seen, their estimated density, and the true one where it is known."""
     _check(context, optimizer.contexts, "context")
-    marginal = optimizer.density.marginal(context)
+    marginal, kind = optimizer.density.marginal(context), optimizer.contexts[context]
+    if not isinstance(kind, Real):
+        _levels(axes, optimizer, context)
+        return
     seen = optimizer.observations.context_array((context,))[:, 0]
-    reach = 4 * marginal.bandwidth[context] if not optimizer.contexts[context].log else 0.1 * np.ptp(seen)
+    seen = seen[~np.isnan(seen)]
+    reach = 4 * marginal.bandwidth[context] if not kind.log else 0.1 * np.ptp(seen)
     line = np.linspace(seen.min() - reach, seen.max() + reach, 400)
     estimate = marginal.pdf(line)
     inside = line[estimate > 0]

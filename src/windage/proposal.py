@@ -15,6 +15,7 @@ from windage.contexts import Kde
 from windage.errors import ConfigurationError
 from windage.methods import INITIAL, Method, State
 from windage.search import Maximum, Seeds, from_uniform, maximize, sobol
+from windage.search.discrete import rounded
 from windage.space import Array, Block, whole
 
 KNOWN_STARTS = 32
@@ -55,26 +56,33 @@ def random_decision(blocks: tuple[Block, ...], seeds: Seeds) -> Array:
     return np.asarray(from_uniform(uniform, blocks)[0])
 
 
-def with_pending(state: State, uses_context: bool, pending: Array, numbers: Sequence[int]) -> State:
-    """The state in which the pending decisions (n × d, of these numbers) have come out as expected."""
+def with_pending(
+    state: State, uses_context: bool, pending: Array, densities: Sequence[Kde | None], numbers: Sequence[int]
+) -> State:
+    """The state in which the pending decisions (n × d, of these numbers) have come out as expected.
+
+    ``densities``: of the context of each, as it was known when it was asked for.
+    """
     if not len(pending):
         return state
-    density = state.density if uses_context else None
-    contexts = pending_contexts(density, numbers, state.seeds)
+    contexts = np.zeros((len(pending), 0))
+    if uses_context and state.density is not None:
+        contexts = state.data.code(pending_contexts(densities, numbers, state.seeds))
+    elif uses_context:
+        contexts = state.data.code(np.zeros((len(pending), state.dc)))
     return replace(state, models=tuple(model.extended(pending, contexts) for model in state.models))
 
 
-def pending_contexts(density: Kde | None, numbers: Sequence[int], seeds: Seeds) -> Array:
-    """A context for each pending trial, drawn from the density; n × Dc. Each trial keeps its own."""
-    if density is None:
-        return np.zeros((len(numbers), 0))
+def pending_contexts(densities: Sequence[Kde | None], numbers: Sequence[int], seeds: Seeds) -> Array:
+    """A context for each pending trial, drawn from its density; n × Dc. Each trial keeps its own."""
     own = [np.random.default_rng(replace(seeds, trial=k)("pending contexts")) for k in numbers]
-    return np.concatenate([density.sample(1, generator) for generator in own])
+    pairs = zip(densities, own, strict=True)
+    return np.concatenate([kde.sample(1, generator) for kde, generator in pairs if kde is not None])
 
 
 def best_decision(acquisition: Acquisition, state: State, seed: int, avoid: Array | None = None) -> Maximum:
     """The maximum of an acquisition function, apart from decisions to avoid (n × d)."""
-    data, settings = state.data, state.settings
-    known = data.x[np.argsort(-data.y, kind="stable")[:KNOWN_STARTS]]
-    blocks = data.decisions.blocks
+    data, settings, blocks = state.data, state.settings, state.data.decisions.blocks
+    told = data.x[np.argsort(-data.y, kind="stable")[:KNOWN_STARTS]]
+    known = rounded(np.clip(told, 0, 1), blocks)  # bounds and steps may have been others when it was told
     return maximize(acquisition, blocks, settings.raw_samples, settings.restarts, seed, known, avoid)

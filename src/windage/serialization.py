@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import Any, get_args
 
+from windage.changes import Change, Kind, Record, check
 from windage.configuration import Configuration
+from windage.contexts import NOTHING, Forecast, Given
 from windage.errors import ConfigurationError, WindageError
 from windage.gp import KERNELS, Fit, Hyperparameters, KernelName, Key
 from windage.methods import continued, get_method
 from windage.methods.settings import THEOREM
-from windage.observations import Observations
+from windage.observations import Observations, Row
 from windage.pending import PendingTrials
-from windage.space import Categorical, DecisionSpace, Integer, Parameter, Real, whole
+from windage.space import Categorical, Integer, Parameter, Real, number, whole
+from windage.space.checks import MOST_SEED
 
 FORMAT = 1
+LARGEST = 1e100
+"""No fit has a hyper-parameter beyond it, and their squares do not overflow."""
 _KINDS: dict[str, type[Real] | type[Integer] | type[Categorical]] = {
     "real": Real,
     "integer": Integer,
@@ -47,10 +51,10 @@ def reading(saved: object) -> Iterator[None]:
 
 
 def to_dict(
-    kind: Configuration, observations: Observations, pending: PendingTrials, fits: Mapping[Key, Fit]
+    kind: Configuration, record: Record, pending: PendingTrials, fits: Mapping[Key, Fit]
 ) -> dict[str, Any]:
-    """The whole state."""
-    rows = zip(observations.decisions, observations.contexts, observations.values, strict=True)
+    """The whole state: observations as they were told, and every change of them."""
+    told = record.told
     return {
         "format": FORMAT,
         "decisions": space_to_dict(kind.decisions.parameters),
@@ -59,12 +63,71 @@ def to_dict(
         "direction": kind.direction,
         "seed": kind.seed,
         "initial": kind.initial,
-        "settings": kind.settings.changed(),
-        "observations": [{"decision": dict(d), "context": dict(c), "value": v} for d, c, v in rows],
-        "pending": [{"number": number, "decision": dict(d)} for number, d in pending.decisions.items()],
+        "settings": settings_to_dict(kind.settings.changed()),
+        "observations": rows_to_dict(told),
+        "changes": [change.to_dict() for change in record.changes],
+        "pending": [
+            {"number": number, "decision": dict(d), **given_to_dict(pending.given.get(number, NOTHING))}
+            for number, d in pending.decisions.items()
+        ],
         "asked": pending.asked,
         "fits": fits_to_dict(fits),
     }
+
+
+def settings_to_dict(changed: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings as plain values."""
+    plain = dict(changed)
+    if plain.get("distribution"):
+        plain["distribution"] = {name: f.to_dict() for name, f in plain["distribution"].items()}
+    return plain
+
+
+def rows_to_dict(told: Observations) -> list[dict[str, Any]]:
+    """Observations as plain values, without what nobody said."""
+    rows = zip(told.decisions, told.contexts, told.values, told.times, told.forecasts, strict=True)
+    found = []
+    for decision, context, value, time, forecast in rows:
+        row = {"decision": dict(decision), "context": dict(context), "value": value}
+        if time is not None:
+            row["time"] = time
+        if forecast:
+            row["forecast"] = {n: list(f) if isinstance(f, tuple) else dict(f) for n, f in forecast.items()}
+        found.append(row)
+    return found
+
+
+def rows_from_dict(rows: list[dict[str, Any]], kind: Configuration) -> list[Row]:
+    """The inverse of ``rows_to_dict``."""
+    found = []
+    for row in rows:
+        said = {n: tuple(f) if isinstance(f, list) else f for n, f in row.get("forecast", {}).items()}
+        forecasts = kind.given(None, said).forecast
+        found.append(
+            Row(
+                kind.decisions.recall(row["decision"]),
+                *kind.check_result(row["context"], row["value"]),
+                None if row.get("time") is None else number(row["time"], "time"),
+                {name: forecast.summary for name, forecast in forecasts.items()},
+            )
+        )
+    return found
+
+
+def given_to_dict(given: Given) -> dict[str, Any]:
+    """What was known of a context, as plain values; empty where nothing was."""
+    found: dict[str, Any] = {"known": dict(given.known)} if given.known else {}
+    if given.forecast:
+        found["forecast"] = {name: forecast.to_dict() for name, forecast in given.forecast.items()}
+    return found
+
+
+def given_from_dict(row: Mapping[str, Any], kind: Configuration) -> Given:
+    """The inverse of ``given_to_dict``."""
+    parameters = kind.contexts.parameters
+    said = row.get("forecast", {})
+    forecasts = {n: Forecast.from_dict(f, parameters[n], f"the forecast of {n!r}") for n, f in said.items()}
+    return kind.given(row.get("known"), forecasts)
 
 
 def configuration_from_dict(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,15 +136,21 @@ def configuration_from_dict(saved: Mapping[str, Any]) -> dict[str, Any]:
     Settings that the method does not use are left out: earlier versions took and saved them without a word.
     """
     method = continued(saved["method"])
-    used, settings = get_method(method).used, saved["settings"]
+    used, settings = get_method(method).used, dict(saved["settings"])
+    contexts = space_from_dict(saved["contexts"])
+    if settings.get("distribution"):
+        said = settings["distribution"].items()
+        settings["distribution"] = {
+            n: Forecast.from_dict(f, contexts[n], f"distribution {n!r}") for n, f in said
+        }
     if settings.get("sqrt_beta") != THEOREM:
         used -= {"lipschitz"}
     return {
         "decisions": space_from_dict(saved["decisions"]),
-        "contexts": space_from_dict(saved["contexts"]),
+        "contexts": contexts,
         "method": method,
         "direction": saved["direction"],
-        "seed": whole(saved["seed"], "seed"),
+        "seed": whole(saved["seed"], "seed", most=MOST_SEED),
         "initial": whole(saved["initial"], "initial"),
         **{name: value for name, value in settings.items() if name in used},
     }
@@ -110,16 +179,35 @@ def space_from_dict(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return parameters
 
 
-def pending_from_dict(saved: Mapping[str, Any], space: DecisionSpace) -> PendingTrials:
+def changes_from_dict(saved: Mapping[str, Any], kind: Configuration) -> tuple[Change, ...]:
+    """The changes, each checked; none in what earlier versions saved."""
+    found: list[Change] = []
+    numbers = range(len(saved["observations"]))
+    for row in saved.get("changes", ()):
+        change = Change(**{**row, "number": whole(row["number"], "the number of a change")})
+        if change.kind not in get_args(Kind):
+            raise ConfigurationError(f"{change.kind!r} is no change.")
+        if change.kind == "correct":
+            parts = kind.check_parts(change.decision, change.context, change.value, past=True)
+            change = Change(change.number, "correct", *parts, change.why, change.time)
+        check(change, numbers, found, f"{len(numbers)} were told")
+        found.append(change)
+    return tuple(found)
+
+
+def pending_from_dict(saved: Mapping[str, Any], kind: Configuration) -> PendingTrials:
     """The pending trials, each once and asked for."""
-    asked = whole(saved["asked"], "asked")
+    asked, space = whole(saved["asked"], "asked"), kind.decisions
     decisions: dict[int, dict[str, Any]] = {}
+    given: dict[int, Given] = {}
     for row in saved["pending"]:
         index = whole(row["number"], "the number of a pending trial")
         if index in decisions or index >= asked:
             raise ConfigurationError(f"pending trial {index} was never asked for, or stands twice.")
-        decisions[index] = space.check(row["decision"])
-    return PendingTrials(space, asked, decisions, frozenset(decisions))
+        decisions[index] = space.recall(row["decision"])
+        if "known" in row or "forecast" in row:
+            given[index] = given_from_dict(row, kind)
+    return PendingTrials(space, asked, decisions, given, frozenset(decisions))
 
 
 def fits_to_dict(fits: Mapping[Key, Fit]) -> dict[str, Any]:
@@ -132,6 +220,7 @@ def fits_to_dict(fits: Mapping[Key, Fit]) -> dict[str, Any]:
             "x": list(hyper.x),
             "c": list(hyper.c),
             "noise": hyper.noise,
+            **({"scale": hyper.scale} if hyper.scale != 1 else {}),
             "mean": hyper.mean,
             "log_posterior": hyper.log_posterior,
             "curvature": [list(row) for row in hyper.inverse_hessian],
@@ -144,7 +233,7 @@ def fits_from_dict(saved: Mapping[str, Any], kind: Configuration) -> dict[Key, F
 
     Fits of outcomes in logs, which earlier versions made, are left out: they are fitted again.
     """
-    dx, dc = kind.decisions.blocks[-1].stop, len(kind.contexts.names)
+    dx, dc = kind.decisions.blocks[-1].stop, kind.coded_contexts
     variables, fits = len(kind.decisions.names), {}
     for name, row in saved.items():
         if float(row.get("knee", 0.0)):
@@ -153,13 +242,16 @@ def fits_from_dict(saved: Mapping[str, Any], kind: Configuration) -> dict[Key, F
         x, c = (tuple(map(float, row[key])) for key in ("x", "c"))
         inverse = tuple(tuple(map(float, line)) for line in row.get("curvature", ()))
         noise, mean, value = (float(row[key]) for key in ("noise", "mean", "log_posterior"))
-        hyper = Hyperparameters(x, c, noise, mean, value, inverse)
+        scale = float(row.get("scale", 1.0))
+        hyper = Hyperparameters(x, c, noise, mean, value, inverse, scale)
         known: dict[str, KernelName] = {name: name for name in KERNELS}
         right = gp in _GPS.values() and kernel in known
-        right &= (len(x), len(c)) == (dx, dc if gp == _GPS[True] else 0)
-        right &= all(0 < s < math.inf for s in (*x, *c, hyper.noise)) and math.isfinite(hyper.mean)
-        right &= all(len(line) == len(inverse) and all(map(math.isfinite, line)) for line in inverse)
-        right &= len(inverse) in (0, variables + (len(c) + 1)) and int(row["count"]) >= 1
+        right &= len(x) == dx and len(c) <= (dc if gp == _GPS[True] else 0)  # fewer: one was not seen yet
+        right &= all(1 / LARGEST < s < LARGEST for s in (*x, *c, noise, scale)) and abs(hyper.mean) < LARGEST
+        right &= all(len(line) == len(inverse) and all(abs(v) < LARGEST for v in line) for line in inverse)
+        own = len(c) + (1 if kind.settings.surrogate is None else 2)
+        most = variables + own  # fewer, where the levels of a choice share a lengthscale
+        right &= (not inverse or variables < len(inverse) <= most) and int(row["count"]) >= 1
         if not right:
             raise ConfigurationError(f"its fit {name!r} does not belong to this study.")
         fits[Key(gp == _GPS[True], known[kernel])] = Fit(int(row["count"]), hyper)

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 
 import windage.bench
 from windage import cli
-from windage.bench import configuration, manifest, problems, run, runner, steps
+from windage.bench import cluster, configuration, manifest, problems, run, runner, steps
 from windage.errors import ConfigurationError, WindageError
 
 SMALL = ["--problems", "newsvendor,branin", "--methods", "sbo-kde,gp-ucb", "--seeds", "7-8", "--budget", "14"]
@@ -101,7 +101,9 @@ def test_a_run_is_an_ordinary_study(whole):
     table = windage.bench.load(whole)
     mine = table.query("problem == 'newsvendor' and method == 'sbo-kde' and seed == 8")
     problem = problems.get("newsvendor")
-    optimizer = windage.Optimizer(problem.decisions, problem.contexts, method="sbo-kde", seed=8, budget=14)
+    optimizer = windage.Optimizer(
+        problem.decisions, problem.contexts, method="sbo-kde", seed=8, budget=14, screen=False
+    )
     for row in mine.itertuples():
         trial = optimizer.ask()
         assert trial.decision == {"stock": row.stock}
@@ -402,12 +404,13 @@ def test_a_run_that_kills_its_process_is_recorded_and_the_others_go_on(tmp_path,
     assert len(list(out.glob("runs/newsvendor/gp-ucb/*.scores.parquet"))) == len(seeds.split("-"))
 
 
+@pytest.mark.xdist_group("dask")  # one cluster at a time
 @pytest.mark.slow
 def test_a_dask_cluster_does_the_same_though_a_worker_is_killed(tmp_path, whole):
     from distributed import Client, LocalCluster
 
     out = tmp_path / "results"
-    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
     with LocalCluster(**options, silence_logs=50) as cluster, Client(cluster) as client:
         victim = next(iter(client.run(os.getpid).values()))
         arguments = ["--backend", "dask", "--scheduler", cluster.scheduler_address]
@@ -511,6 +514,11 @@ def test_bad_input_is_one_line(tmp_path):
         ([*out, "--backend", "slurm"], "processes or dask"),
         ([*out, "--backend", "dask"], "needs --scheduler"),
         ([*out, "--scheduler", "tcp://localhost:1"], "--backend dask"),
+        (
+            [*out, "--backend", "dask", "--scheduler", "tls://localhost:1"],
+            "give --tls-ca, --tls-cert and --tls-key",
+        ),
+        ([*out, "--tls-ca", str(tmp_path / "none")], "--tls-cert is missing"),
         ([*out, "--portfolio-data", str(tmp_path / "none.csv")], "cannot be read"),
         ([*out, "--plugin", str(tmp_path / "none.py")], "cannot be read"),
         ([*out, "--plugin", str(tmp_path / "broken.py")], "ZeroDivisionError"),
@@ -530,7 +538,7 @@ def test_bad_input_is_one_line(tmp_path):
 
 
 def test_no_cluster_at_the_address(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(cluster, "CONNECT_SECONDS", 1)
     with pytest.raises(WindageError, match=r"no Dask scheduler answers at tcp://127\.0\.0\.1:1"):
         runner.run_all([task(tmp_path / "new")], Silent(), backend="dask", scheduler="tcp://127.0.0.1:1")
     assert not (tmp_path / "new").exists()

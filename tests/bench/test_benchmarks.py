@@ -218,3 +218,31 @@ def test_the_ablation_runs_every_variant(tmp_path):
               "--problems", "gp-smooth+1")  # fmt: skip
     assert all(name in (tmp_path / "wide-earn.md").read_text() for name in ("auto", *ablation.VARIANTS))
     assert "Regret of a decision" in out
+
+
+@pytest.mark.slow
+def test_mistakes_are_measured():
+    out = run(BENCHMARKS / "mistakes.py", "--quick")
+    titles = (
+        "Honest results that look",
+        "Regret that the screen",
+        "One value of 30",
+        "Single outcomes inside",
+    )
+    assert all(title in out for title in titles)
+    assert out.count("| both |") == 3 + 2 + 4 + 2
+
+
+def test_a_move_of_a_decision_is_the_largest_of_its_variables():
+    import mistakes
+    from windage.bench.wide.families import instance
+
+    problem = instance("mixed-recipes+0")
+    unit = np.random.default_rng(0).random((2, len(problem.decisions)))
+    a, b = (mistakes.decision_of(problem, row) for row in problem.valid(unit))
+    assert mistakes.distance(problem, a, a) == 0
+    moves = [mistakes.distance(problem, a, {**a, name: b[name]}) for name in a]
+    assert mistakes.distance(problem, a, b) == max(moves)
+    choice = next(name for name, p in problem.decisions.items() if hasattr(p, "choices"))
+    other = next(c for c in problem.decisions[choice].choices if c != a[choice])
+    assert mistakes.distance(problem, a, {**a, choice: other}) == 1

@@ -65,7 +65,7 @@ def test_pdf_does_not_guess_at_shapes():
 @pytest.mark.parametrize("context", [Real(0, 1e2), Real(0, 1e4), Real(0, 1e6), Real(low=-1e6)])
 def test_the_bandwidth_does_not_depend_on_loose_bounds(context):
     contexts = np.random.default_rng(0).normal(5, 1, 50)
-    opt = Optimizer({"x": Real(0, 1)}, {"c": context}, seed=0)
+    opt = Optimizer({"x": Real(0, 1)}, {"c": context}, seed=0, forget=None)
     for c in contexts:
         opt.tell({"x": 0.5}, {"c": float(c)}, 0.0)
     width = opt.density.bandwidth["c"]

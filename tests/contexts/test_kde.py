@@ -14,7 +14,7 @@ from windage.contexts import Kde, estimate
 from windage.contexts.bandwidth import isj, rule_of_thumb
 from windage.contexts.kde import NEGLIGIBLE
 from windage.dataset import Dataset
-from windage.observations import Observations
+from windage.observations import Observations, Row
 from windage.search import sobol
 from windage.space import ContextSpace, DecisionSpace, Real
 
@@ -270,7 +270,7 @@ def test_held_out_choice_of_hardly_any_contexts(seen):
 
 def test_the_estimate_of_a_dataset_is_that_of_its_contexts_in_the_unit_box():
     decisions = DecisionSpace.of({"x": Real(0, 1)})
-    seen = Observations().add([({"x": 0.5}, {"c": c, "d": 7.0 + c}, 1.0) for c in (10.0, 20.0, 25.0)])
+    seen = Observations().add([Row({"x": 0.5}, {"c": c, "d": 7.0 + c}, 1.0) for c in (10.0, 20.0, 25.0)])
     space = ContextSpace.of({"c": Real(0, 50), "d": Real()}, decisions)
     data = Dataset(decisions, space, seen, maximize=True)
     kde = estimate(data, 0.1, "reflect")
@@ -278,5 +278,5 @@ def test_the_estimate_of_a_dataset_is_that_of_its_contexts_in_the_unit_box():
     assert kde.bandwidth.tolist() == [0.1, 0.1]
     assert (kde.lower.tolist(), kde.upper.tolist()) == ([0, -np.inf], [1, np.inf])
     assert kde.boundary == "reflect"
-    alone = Observations().add([({"x": 0.5}, {}, 1.0)])
+    alone = Observations().add([Row({"x": 0.5}, {}, 1.0)])
     assert estimate(Dataset(decisions, ContextSpace({}), alone, maximize=True), 0.1, "clamp") is None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference
 from windage.contexts import Nodes
-from windage.gp import KERNELS, ExpectationPosterior, NodePosterior, ProductGP, WorstPosterior, fit
+from windage.gp import KERNELS, ExpectationPosterior, NodePosterior, WorstPosterior
 
 
 def points(count, dimensions, seed):
@@ -52,15 +52,6 @@ def test_posterior_of_the_expectation_equals_the_joint_covariance(t, dc, kernel,
     # averaging bounds explores more: the deviation of the mean is below the mean of the deviations
     each = np.sqrt(np.maximum(NodePosterior(model, nodes.points).moments(x).variance, 0)) @ nodes.weights
     assert (np.sqrt(posterior.moments(x).variance[:, 0]) <= each + 1e-9).all()
-
-
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_a_free_variance_multiplies_that_of_the_expectation(kernel):
-    data = replace(reference.random_training(25, 2, 1, 4, kernel), free_scale=True)
-    model, nodes, x = ProductGP(data, fit(data)), weighted(12, 1, 1), points(4, 2, 3)
-    assert model.variance != 1
-    posterior = ExpectationPosterior(model, nodes)
-    assert_posterior(posterior, model, x, nodes.points, [nodes.weights] * 4, 1e-7, 1e-5)
 
 
 def test_gradient_is_finite_at_a_training_decision():

@@ -71,7 +71,7 @@ def test_a_variable_that_does_not_matter_is_still_found_out():
     z = sobol(80, 4, 2)
     y = np.sin(7 * z[:, 0]) + 0.3 * z[:, 3]
     y = (y - y.mean()) / y.std(ddof=1)
-    found = fit(Training(z[:, :3], z[:, 3:], y, (0, 1, 2), "matern", True, (0, 1, 2))).x
+    found = fit(Training(z[:, :3], z[:, 3:], y, (0, 1, 2), "matern", (0, 1, 2))).x
     assert min(found[1:]) > 3 * found[0]
 
 

@@ -7,16 +7,12 @@ import pytest
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import stats
 
 import reference
 from windage.botorch import to_botorch
 from windage.gp import KERNELS, LogPosterior, ProductGP, fit, kernels
-from windage.gp.priors import COMMON, OWN, RATE, SHAPE
-
-
-def free(data):
-    return replace(data, free_scale=True)
+from windage.gp.priors import COMMON, OWN
 
 
 def assert_gradient(function, theta, gradient, tolerance):
@@ -29,12 +25,11 @@ def assert_gradient(function, theta, gradient, tolerance):
     st.integers(1, 3),
     st.integers(0, 2),
     st.sampled_from(KERNELS),
-    st.booleans(),
     st.integers(0, 999),
 )
-def test_log_posterior_gradient(t, dx, dc, kernel, free_scale, seed):
+def test_log_posterior_gradient(t, dx, dc, kernel, seed):
     data = reference.random_training(t, dx, dc, seed, kernel)
-    target = LogPosterior(replace(data, free_scale=free_scale))
+    target = LogPosterior(data)
     theta = target.start() + np.random.default_rng(seed).normal(size=dx + dc + 1) * 0.3
     assert_gradient(lambda at: target(at).value, theta, target(theta).gradient, 1e-4)
 
@@ -89,27 +84,6 @@ def test_exchangeable_lengthscales_have_a_part_in_common_about_the_modes_of_boto
     value, gradient = exchangeable(theta)
     assert value == pytest.approx(expected, abs=1e-8)
     assert_gradient(lambda at: exchangeable(at)[0], theta, gradient, 1e-5)
-
-
-def test_a_free_variance_is_integrated_out():
-    data = free(reference.random_training(12, 2, 1, 4))
-    target = LogPosterior(data)
-    theta = target.start()
-    found = target(theta)
-    hyper = target.hyperparameters(theta, np.zeros((0, 0)))
-    model = ProductGP(data, hyper)
-    unit = np.linalg.inv(model.precision)
-
-    def joint(s):
-        prior = stats.invgamma(SHAPE, scale=RATE).pdf(s)
-        return prior * stats.multivariate_normal(np.full(12, found.mean), s * unit).pdf(data.y)
-
-    evidence = integrate.quad(joint, 0, np.inf)[0]
-    posterior_mean = integrate.quad(lambda s: s * joint(s), 0, np.inf)[0] / evidence
-    assert found.value - target.prior(theta)[0] == pytest.approx(np.log(evidence), rel=1e-6)
-    # the variance is the scale of Student's distribution with 2a + t degrees of freedom, whose own is larger
-    freedom = 2 * SHAPE + 12
-    assert model.variance * freedom / (freedom - 2) == pytest.approx(posterior_mean, rel=1e-6)
 
 
 def test_theta_and_hyperparameters_are_two_forms_of_the_same():

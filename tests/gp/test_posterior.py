@@ -194,20 +194,6 @@ def test_pretended_observations_keep_the_mean_and_shrink_the_variance():
     assert np.allclose(model.mean_at(x, c), to_botorch(model).posterior(pairs).mean.detach().numpy()[:, 0])
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
-def test_a_free_variance_multiplies_every_variance(kernel):
-    data = replace(reference.random_training(25, 2, 1, 4, kernel), free_scale=True)
-    model = ProductGP(data, fit(data))
-    assert model.variance != 1
-    nodes, x = points(12, 1, 1), points(4, 2, 3)
-    for form in FORMS:
-        posterior = NodePosterior(model, nodes, form)
-        assert_moments(posterior, model, x, nodes, 1e-7)
-        assert_gradients(posterior, model, x, nodes, 5, 1e-5)
-    extended = model.extended(points(2, 2, 5), points(2, 1, 6))
-    assert extended.variance == model.variance  # what is pretended teaches nothing of it
-
-
 def test_a_far_context_does_not_blur_the_others():
     data = reference.random_training(30, 1, 1, 6)
     data = replace(data, c=np.concatenate([[[1e6]], data.c[1:]]))

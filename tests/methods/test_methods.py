@@ -35,7 +35,7 @@ def test_random_decisions_learn_nothing_and_differ():
 def test_auto_with_a_single_surrogate_is_bq_kde():
     """Its bound is that of the mixture; a mixture of one is the one."""
     assert get_method("auto").name == optimizer("auto").to_dict()["method"] == "auto"
-    single = {"members": 0, "kernel": "matern", "sqrt_beta": 1.5}
+    single = {"members": 0, "kernel": "matern", "sqrt_beta": 1.5, "forget": None}
     assert run(optimizer("auto", **single), 8) == run(optimizer("bq-kde", **single), 8)
     assert run(optimizer("auto"), 8) != run(optimizer("bq-kde", sqrt_beta=1.5), 8)
 

@@ -24,7 +24,7 @@ def bet(decision, context) -> float:
 def told(method: str, direction: str = "maximize", function=bet, contexts=("c",), **settings) -> Optimizer:
     """A study of a function with 24 rows of history; each context normal about 0.6, within [0, 1]."""
     spaces = {"x": Real(0, 1)}, {name: Real(0, 1) for name in contexts}
-    opt = Optimizer(*spaces, method, direction, seed=1, **quick(method, **settings))
+    opt = Optimizer(*spaces, method, direction, seed=1, screen=False, **quick(method, **settings))
     rng = np.random.default_rng(0)
     sign = 1 if direction == "maximize" else -1
     for x in np.linspace(0, 1, 24).tolist():

@@ -22,6 +22,8 @@ CHANGED = {
     "boundary": "reflect",
     "kernel": "matern-3/2",
     "members": 3,
+    "surrogate": "2023",
+    "as_published": True,
     "raw_samples": 60,
     "restarts": 3,
 }
@@ -36,7 +38,8 @@ def bare(method: str, **settings) -> Optimizer:
 
 def beside(setting: str) -> dict[str, str]:
     """What a setting needs beside it."""
-    return {"sqrt_beta": "theorem"} if setting == "lipschitz" else {}
+    needed = {"lipschitz": {"sqrt_beta": "theorem"}, "as_published": {"surrogate": "2023"}}
+    return needed.get(setting, {})
 
 
 @pytest.mark.parametrize(("method", "setting"), UNUSED)

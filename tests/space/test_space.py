@@ -81,8 +81,7 @@ def test_two_choices_are_at_distance_one():
         lambda: DecisionSpace.of({"x": Real(0, 1, outside="clip")}),
         lambda: DecisionSpace.of({"": Real(0, 1)}),
         lambda: DecisionSpace.of({"value": Real(0, 1)}),
-        lambda: ContextSpace.of({"c": Integer(0, 1)}, SPACE),
-        lambda: ContextSpace.of({"c": Categorical(["dry", "wet"])}, SPACE),
+        lambda: ContextSpace.of({"c": (0, 1)}, SPACE),
         lambda: ContextSpace.of({"rate": Real()}, SPACE),
     ],
 )

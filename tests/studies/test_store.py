@@ -120,7 +120,7 @@ def test_a_study_file_that_changed(shop):
     shop.write_text(text.replace("decisions.stock", "decisions.bread"))
     shown = run("status", "shop.toml")
     assert shown.exit_code == 0, shown.exception
-    assert "1 of those told do not fit" in " ".join(shown.stdout.split())
+    assert "1 of those told does not fit" in " ".join(shown.stdout.split())
     shop.write_text(text.replace("low = 0\nhigh = 40", "low = 0\nhigh = 40\ninteger = true"))
     assert "another kind of decision variable" in fault("ask", "shop.toml")
     assert "another kind of decision variable" in fault(

@@ -5,15 +5,18 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from shops import fault, run
-from windage.errors import ConfigurationError
+from windage.errors import ConfigurationError, WindageError
+from windage.studies import program as programs
 from windage.studies import run as runs
 from windage.studies.entries import Asked
 from windage.studies.file import load
-from windage.studies.run import Program, patiently, said
+from windage.studies.program import Outcome, Program, filled, said
+from windage.studies.run import Patience
 from windage.studies.storage import StorageError
 from windage.studies.store import StudyStore
 
@@ -112,17 +115,38 @@ def test_ctrl_c_leaves_a_clean_study(shop, tmp_path):
 
 def test_a_storage_that_comes_back_is_waited_for(monkeypatch):
     monkeypatch.setattr(runs, "FIRST_PAUSE", 0.001)
-    calls = []
+    calls, words = [], []
 
     def act():
         calls.append(1)
         if len(calls) < 4:
-            raise StorageError("gone")
+            raise StorageError("the storage is gone.")
         return "back"
 
-    assert patiently(act) == "back"
-    with pytest.raises(Exception, match="gave up"):
-        patiently(lambda: (_ for _ in ()).throw(StorageError("gone")), patience=0.0)
+    assert Patience(words.append)(act) == "back"
+    assert words == [
+        "the storage is gone. It is tried again, for 15 minutes at most.",
+        "The storage is back.",
+    ]
+    with pytest.raises(WindageError, match="gave up after 0 seconds: gone"):
+        Patience(seconds=0.0)(lambda: (_ for _ in ()).throw(StorageError("gone")))
+
+
+def test_a_run_says_on_the_terminal_that_the_storage_is_away(shop, tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "FIRST_PAUSE", 0.001)
+    asks, first = StudyStore.ask, []
+
+    def away_once(self, *given):
+        if not first:
+            first.append(1)
+            raise StorageError("the study's storage failed: no route.")
+        return asks(self, *given)
+
+    monkeypatch.setattr(StudyStore, "ask", away_once)
+    result = run("run", "shop.toml", "--command", program(tmp_path, GOOD), "--trials", "1")
+    assert result.exit_code == 0
+    assert "storage failed: no route. It is tried again, for 15 minutes at most." in result.stderr
+    assert "The storage is back." in result.stderr
 
 
 @pytest.mark.parametrize("command", ["./x {stock:d}", "./x {stock!r}"])
@@ -142,8 +166,8 @@ def test_a_decision_told_by_another_while_its_program_runs(shop, monkeypatch):
         return tell(self, number, context, value)
 
     monkeypatch.setattr(StudyStore, "tell", second)
-    monkeypatch.setattr(Program, "__call__", lambda self, asked: runs.Outcome(3.0, {"demand": 2.0}))
-    tally = runs.run(store, Program("x"), 3, jobs=2)
+    monkeypatch.setattr(Program, "__call__", lambda self, asked: Outcome(3.0, {"demand": 2.0}))
+    tally = runs.run(store, Program("true"), 3, jobs=2)
     assert (tally.told, tally.failed) == (2, 1)
     assert [t.state.name for t in store.trials()] == ["COMPLETE"] * 3
     assert store.entries()[0].value == 1
@@ -162,19 +186,144 @@ def test_a_tell_whose_answer_got_lost_is_told(shop, monkeypatch):
         return entry
 
     monkeypatch.setattr(StudyStore, "tell", forgetful)
-    monkeypatch.setattr(Program, "__call__", lambda self, asked: runs.Outcome(3.0, {"demand": 2.0}))
-    tally = runs.run(store, Program("x"), 2)
+    monkeypatch.setattr(Program, "__call__", lambda self, asked: Outcome(3.0, {"demand": 2.0}))
+    tally = runs.run(store, Program("true"), 2)
     assert (tally.told, tally.failed) == (2, 0)
 
 
 def test_a_program_started_as_the_run_is_stopped_is_ended(monkeypatch):
     program = Program("sleep 60")
-    start = runs.subprocess.Popen
+    start = programs.subprocess.Popen
 
     def stopped_meanwhile(*arguments, **options):
         process = start(*arguments, **options)
         program.stop()
         return process
 
-    monkeypatch.setattr(runs.subprocess, "Popen", stopped_meanwhile)
+    monkeypatch.setattr(programs.subprocess, "Popen", stopped_meanwhile)
     assert program(Asked(0, {})).error == "interrupted"
+
+
+def test_a_program_that_leaves_a_child_behind_ends_soon_after_its_limit():
+    """The child has a session of its own, and holds the output open."""
+    start = time.monotonic()
+    outcome = Program("sh -c 'setsid sleep 20 & sleep 20'", limit=0.3)(Asked(0, {}))
+    assert outcome.error == "it took longer than 0.3 s."
+    assert time.monotonic() - start < 10
+
+
+def test_what_a_program_said_counts_though_its_child_goes_on():
+    start = time.monotonic()
+    outcome = Program("""sh -c 'setsid sleep 20 & echo "{{\\"value\\": 3}}"'""")(Asked(0, {}))
+    assert (outcome.value, outcome.error) == (3, "")
+    assert time.monotonic() - start < 10
+
+
+def test_brackets_in_brackets_without_end_are_no_result(shop, tmp_path):
+    for code in ("print('[' * 200_000)", "print('{\"value\": ' + '[' * 900 + ']' * 900 + '}')"):
+        result = run("run", "shop.toml", "--command", program(tmp_path, code), "--trials", "1")
+        assert result.exit_code == 1, result.exception
+    assert [t.state.name for t in StudyStore.open(load(shop)).trials()] == ["FAIL", "FAIL"]
+
+
+def test_of_much_output_only_the_end_is_kept(monkeypatch):
+    monkeypatch.setattr(programs, "HEARD", 1000)
+    code = (
+        "import sys; print('x' * 10**6); print('y' * 10**6, file=sys.stderr); print('{{\\\"value\\\": 4}}')"
+    )
+    heard = []
+    monkeypatch.setattr(programs, "said", lambda out, err: heard.append((out, err)) or said(out, err))
+    assert Program(f'{sys.executable} -c "{code}"')(Asked(0, {})).value == 4
+    assert [len(text) for text in heard[0]] == [1000, 1000]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{a.b}", "7"),
+        ("{a[0]}", "8"),
+        ("{a:b}", "9"),
+        ("{a}", "1"),
+        ("{{a}}", "{a}"),
+        ("{{{a}}}", "{1}"),
+        ("x{a}y{a.b}", "x1y7"),
+    ],
+)
+def test_names_in_braces_are_taken_as_they_are(text, words):
+    assert filled(text, {"a": 1, "a.b": 7, "a[0]": 8, "a:b": 9}) == words
+
+
+@pytest.mark.parametrize("text", ["{a.__class__}", "{a", "a}", "{}", "{0}"])
+def test_braces_that_name_nothing_are_refused(text):
+    with pytest.raises(ConfigurationError, match="written twice"):
+        filled(text, {"a": 1})
+
+
+def test_a_choice_that_cannot_stand_in_a_command_line_fails_its_decision(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    choices = r'["\u0000", "\u0000b"]'
+    Path("odd.toml").write_text(f'method = "random"\n[decisions."a.b"]\nchoices = {choices}\n[contexts.c]\n')
+    result = run("run", "odd.toml", "--command", "echo {a.b}", "--trials", "1")
+    assert result.exit_code == 1, result.exception
+    trials = StudyStore.open(load(Path("odd.toml"))).trials()
+    assert "cannot stand in a command line" in trials[0].user_attrs["windage:error"]
+
+
+@pytest.mark.parametrize("broken", ["program", "tell"])
+def test_a_fault_of_one_program_leaves_the_results_of_the_others(shop, monkeypatch, broken):
+    def act(self, asked):
+        if broken == "program" and asked.number == 0:
+            raise RuntimeError("odd")
+        return Outcome(3.0, {"demand": 2.0})
+
+    def tell(self, number, context, value, tell=StudyStore.tell):
+        if broken == "tell" and number == 0:
+            raise RuntimeError("odd")
+        return tell(self, number, context, value)
+
+    monkeypatch.setattr(Program, "__call__", act)
+    monkeypatch.setattr(StudyStore, "tell", tell)
+    store = StudyStore.open(load(shop))
+    tally = runs.run(store, Program("true"), 3, jobs=3)
+    assert (tally.told, tally.failed) == (2, 1)
+    assert [t.state.name for t in store.trials()] == ["FAIL", "COMPLETE", "COMPLETE"]
+    assert store.trials()[0].user_attrs["windage:error"] == "RuntimeError: odd"
+
+
+def test_what_is_finished_is_told_though_the_run_ends_by_a_fault(shop, monkeypatch):
+    """The first decision cannot even be marked as failed; the second has its result by then."""
+
+    def fail(self, number, why):
+        raise RuntimeError("odd")
+
+    def act(self, asked):
+        return Outcome(error="it broke") if asked.number == 0 else Outcome(3.0, {"demand": 2.0})
+
+    monkeypatch.setattr(Program, "__call__", act)
+    monkeypatch.setattr(StudyStore, "fail", fail)
+    store = StudyStore.open(load(shop))
+    with pytest.raises(RuntimeError, match="odd"):
+        runs.run(store, Program("true"), 2, jobs=2)
+    assert [entry.number for entry in store.entries()] == [1]
+
+
+def test_a_program_that_is_not_there_is_refused_before_anything_is_asked(shop):
+    for command in ("./no-such-program {stock}", "no-such-program", "./shop.toml"):
+        assert "no program that can be run" in fault("run", "shop.toml", "--command", command)
+    assert StudyStore.open(load(shop)).trials() == []
+
+
+def test_a_program_that_cannot_be_started_ends_the_run_at_once(shop, tmp_path):
+    (tmp_path / "simulate").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "simulate").chmod(0o755)
+    words = fault("run", "shop.toml", "--command", "./simulate {stock}", "--retries", "3")
+    assert "./simulate cannot be run: No such file or directory" in words
+    assert [t.state.name for t in StudyStore.open(load(shop)).trials()] == ["FAIL"]
+
+
+def test_a_program_does_not_see_the_storage(monkeypatch):
+    monkeypatch.setenv("WINDAGE_STORAGE", "postgresql+psycopg://me:geheim@host/db")
+    found = programs.environment(Asked(3, {"stock": 1.0}))
+    assert "WINDAGE_STORAGE" not in found
+    assert "geheim" not in "".join(found.values())
+    assert (found["WINDAGE_NUMBER"], found["WINDAGE_DECISION"]) == ("3", '{"stock": 1.0}')

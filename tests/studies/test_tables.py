@@ -1,10 +1,12 @@
 """Tables of past rows into a study, and out of it."""
 
+import csv
 from pathlib import Path
 
 import pytest
 
 from shops import ask, fault, run
+from windage.studies import csv_reading
 from windage.studies.file import load
 from windage.studies.store import StudyStore
 
@@ -22,8 +24,6 @@ def test_a_table_that_has_grown_brings_its_new_rows_alone(shop):
     assert (
         "0 rows are added from out.csv (4 were there" in run("tell", "shop.toml", "--csv", "out.csv").stdout
     )
-    Path("other.csv").write_text("stock,demand,value\n5,9,5\n")
-    assert "1 row is added from other.csv." in run("tell", "shop.toml", "--csv", "other.csv").stdout
 
 
 def test_a_table_with_decimal_commas(shop):
@@ -36,7 +36,7 @@ def test_a_table_with_decimal_commas(shop):
 
 
 def test_a_table_is_taken_whole_or_not_at_all(shop, tmp_path):
-    rows = ["stock;demand;value;note", "10;8;3.5;", "", "12;;4;", "99;8;x;", "20;30;5.5;fine"]
+    rows = ["stock;demand;value;note", "10;8;3.5;", "", "12;much;4;", "99;8;x;", "20;30;5.5;fine"]
     (tmp_path / "history.csv").write_text("\n".join(rows))
     message = fault("tell", "shop.toml", "--csv", "history.csv")
     assert "nothing was taken" in message
@@ -124,3 +124,33 @@ def test_what_is_exported_can_be_told_again(shop, tmp_path):
     assert [e.decision for e in StudyStore.open(load(other)).entries()] == [
         e.decision for e in StudyStore.open(load(shop)).entries()
     ]
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-1", "@sum", "'=x", "'quoted'", "plain", "'"]
+
+
+def test_no_choice_is_exported_as_a_formula_and_all_are_read_again(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    choices = ", ".join(f'"{choice}"' for choice in FORMULAS)
+    Path("odd.toml").write_text(f'method = "random"\n[decisions."-a"]\nchoices = [{choices}]\n[contexts.c]\n')
+    store = StudyStore.open(load(Path("odd.toml")))
+    for choice in FORMULAS:
+        store.add({"-a": choice}, {"c": -1.5}, -2)
+    assert run("export", "odd.toml", "--csv", "out.csv").exit_code == 0
+    with open("out.csv", newline="") as table:
+        head, *rows = csv.reader(table)
+    assert head == ["number", "'-a", "c", "value", "told"]
+    assert [row[1] for row in rows] == [
+        "'=cmd|' /C calc'!A0", "'+1", "'-1", "'@sum", "''=x", "'quoted'", "plain", "'"
+    ]  # fmt: skip
+    assert {row[2] for row in rows} == {"-1.5"}  # numbers are numbers
+    Path("new.toml").write_text(Path("odd.toml").read_text())
+    assert "8 rows are added" in run("tell", "new.toml", "--csv", "out.csv").stdout
+    told = StudyStore.open(load(Path("new.toml"))).entries()
+    assert [entry.decision["-a"] for entry in told] == FORMULAS
+
+
+@pytest.mark.parametrize("text", ["=x", "\tx", "\rx", "'=x", "''\t"])
+def test_an_apostrophe_is_put_before_a_formula_and_taken_off(text):
+    assert csv_reading.safe(text) == f"'{text}"
+    assert csv_reading.bare(csv_reading.safe(text)) == text

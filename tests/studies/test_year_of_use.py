@@ -13,7 +13,7 @@ from shops import run
 from windage.studies import reading
 from windage.studies.axes import Axes
 from windage.studies.file import load
-from windage.studies.sampler import last_fits
+from windage.studies.sampler import attributes_of
 from windage.studies.store import StudyStore
 
 pytestmark = pytest.mark.slow
@@ -56,13 +56,23 @@ def test_status_and_tell_cost_little_more_than_starting(year):
     assert processor_seconds(told, year) < bar
 
 
+def test_an_odd_value_and_a_prediction_are_quick_too(year):
+    """Of two thousand rows, beside what the libraries take to start."""
+    windage = [sys.executable, "-m", "windage.cli"]
+    libraries = processor_seconds([[sys.executable, "-c", LIBRARIES]] * 5, year)
+    odd = ["tell", "shop.toml", "--decision", "stock=9", "--value", "900", "--context", "demand=9", "--json"]
+    script = f"import subprocess, sys; sys.exit(subprocess.run({[*windage, *odd]!r}).returncode != 2)"
+    assert processor_seconds([[sys.executable, "-c", script]] * 3, year) < 5 * libraries
+    assert processor_seconds([[*windage, "predict", "shop.toml", "stock=9"]] * 3, year) < 8 * libraries
+
+
 def test_an_ask_adds_little_to_the_engine(year):
     store = StudyStore.open(load(year / "shop.toml"))
     store.ask()
     axes, alone, whole = Axes.of(store.file.space), [], []
     for _ in range(5):
         trials, sampler = reading.trials(store.study), store.sampler()
-        known = sampler.known(trials, axes, last_fits(store.study))
+        known = sampler.known(trials, axes, attributes_of(store.study))
         engine = sampler.optimizer(axes, "maximize", known, len(trials))
         start = time.process_time()
         engine.ask()

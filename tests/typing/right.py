@@ -32,6 +32,7 @@ label: str = "kind " + trial.decision["kind"]
 opt.tell(trial, context={"demand": 3.5}, value=outcome)
 opt.tell({"x": 0.5, "n": 2, "kind": "a"}, context={"demand": 4}, value=1)
 opt.tell({**trial.decision, "x": 0.25}, {"demand": 3.0}, 1.5)
+opt.tell({**trial.decision, "x": 0.75}, {"demand": None}, 1.5)
 
 best = opt.recommend()
 assert_type(best, Recommendation)

@@ -1,6 +1,6 @@
 """Mistakes that an editor should show: mypy has an error at each line that says so, and at no other."""
 
-from windage import Integer, Optimizer, Real
+from windage import Optimizer, Real
 
 space = {"x": Real(0, 1)}
 contexts = {"c": Real()}
@@ -18,13 +18,13 @@ Optimizer(space, contexts, boundary="wrap")  # wrong
 Optimizer(space, contexts, kernel="mattern")  # wrong
 Optimizer(space, contexts, members=2.5)  # wrong
 Optimizer(space, contexts, seed="seven")  # wrong
-Optimizer(space, {"c": Integer(0, 3)})  # wrong
+Optimizer(space, {"c": (0, 3)})  # wrong
 Optimizer()  # wrong
 
 opt = Optimizer(space, contexts)
 opt.ask("3")  # wrong
 print(opt.ask().choice)  # wrong
-opt.tell(opt.ask(), {"c": "high"}, 1.0)  # wrong
+opt.tell(opt.ask(), "high", 1.0)  # wrong
 opt.tell(opt.ask(), {"c": 1.0}, "12")  # wrong
 print(opt.recommend().mean)  # wrong
 assert opt.recommend().criterion == "mean"  # wrong

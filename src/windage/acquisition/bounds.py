@@ -155,7 +155,7 @@ class TotalVariation(BoundAcquisition):
         """On few nodes, and the first of the space's Sobol points."""
         few = coarse_count(self.nodes.points)
         nodes, space = thinned(self.nodes, few), self.space[:few]
-        return TotalVariation(self.model, nodes, self.radius, space, self.sqrt_beta, COARSE_TOLERANCE)
+        return type(self)(self.model, nodes, self.radius, space, self.sqrt_beta, COARSE_TOLERANCE)
 
 
 class KernelBall(BoundAcquisition):

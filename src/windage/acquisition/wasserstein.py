@@ -16,12 +16,22 @@ class Wasserstein(Acquisition):
     """Σ_m w_m g_m - radius·max_m ‖∂g_m/∂c‖, g = μ + √β σ (Micheli et al. 2025).
 
     The least expectation within a Wasserstein distance is at most so far below the mean. ``space`` are
-    points of the context space at which the slope is taken, beside the nodes.
+    points of the context space at which the slope is taken, beside the nodes. ``moving`` is 0 for coordinates
+    that cannot vary a little: levels of a choice, time, and what is known; 1 for the others.
     """
 
     smooth = False
 
-    def __init__(self, model: ProductGP, nodes: Nodes, sqrt_beta: float, radius: float, space: Array) -> None:
+    def __init__(
+        self,
+        model: ProductGP,
+        nodes: Nodes,
+        sqrt_beta: float,
+        radius: float,
+        space: Array,
+        moving: Array | None = None,
+    ) -> None:
+        self.moving = np.ones(space.shape[1]) if moving is None else moving
         self.posterior = SlopePosterior(model, np.concatenate([nodes.points, space]))
         super().__init__([self.posterior])
         self.weights, self.sqrt_beta, self.radius = nodes.weights, sqrt_beta, radius
@@ -37,6 +47,7 @@ class Wasserstein(Acquisition):
         variance, variance_slope = self.posterior.slopes(variances)
         spread = deviation(variance)
         slope = mean_slope + (0.5 * self.sqrt_beta) * variance_slope / spread[:, :, None]
+        slope *= self.moving
         return _Parts(mean, variance, spread, variance_slope, slope, (slope**2).sum(axis=2))
 
     def _value(self, p: _Parts, steepest: Array) -> Array:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from windage.errors import ConfigurationError
-from windage.space import Categorical, ContextSpace, DecisionSpace
+from windage.space import Categorical, ContextSpace, DecisionSpace, Real
 
 if TYPE_CHECKING:
     from windage.bench.problems import Problem
@@ -31,7 +31,9 @@ def check(problem: Problem) -> None:
         raise ConfigurationError(
             f"{words} decision variables are numbers here, Real or Integer, not Categorical."
         )
-    stated = [(p.low, p.high) for p in contexts.parameters.values()]
+    if not all(isinstance(p, Real) for p in contexts.parameters.values()):
+        raise ConfigurationError(f"{words} contexts are real numbers here, Real.")
+    stated = [(p.low, p.high) for p in contexts.parameters.values() if isinstance(p, Real)]
     clipped = list(zip(*(bound.tolist() for bound in problem.distribution.box), strict=True))
     if stated != clipped:
         raise ConfigurationError(

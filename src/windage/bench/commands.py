@@ -56,6 +56,9 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
     backend: Annotated[str, typer.Option(help="processes, or dask for a cluster.")] = "processes",
     scheduler: Annotated[str | None, typer.Option(help="The address of the Dask scheduler.")] = None,
+    tls_ca: Annotated[Path | None, typer.Option(help="For a tls:// scheduler: whom to trust.")] = None,
+    tls_cert: Annotated[Path | None, typer.Option(help="For a tls:// scheduler: our certificate.")] = None,
+    tls_key: Annotated[Path | None, typer.Option(help="For a tls:// scheduler: the key of it.")] = None,
     portfolio_data: PortfolioData = None,
     plugin: Plugins = None,
     as_json: AsJson = False,
@@ -65,12 +68,15 @@ def run(
     Finished runs are skipped, so more seeds, problems or methods can be added later. The exit code is 1 if
     a run failed (its traceback is kept beside it, the others go on), 2 for a fault of the input.
     """
-    from windage.bench import configuration, runner
+    from windage.bench import cluster, configuration, runner
 
     if backend not in ("processes", "dask"):
         raise ConfigurationError(f"--backend is processes or dask, not {backend!r}.")
     if scheduler is not None and backend != "dask":
         raise ConfigurationError("--scheduler is for --backend dask: say both.")
+    tls = cluster.Tls.of(tls_ca, tls_cert, tls_key)
+    if tls is not None and scheduler is None:
+        raise ConfigurationError("--tls-ca is for --backend dask with a --scheduler: say all of them.")
     tasks = configuration.plan(
         out,
         suite,
@@ -87,7 +93,7 @@ def run(
     start = time.monotonic()
     try:
         with display_of(console) as display:
-            summary = runner.run_all(tasks, display, jobs, backend, scheduler)
+            summary = runner.run_all(tasks, display, jobs, backend, scheduler, tls)
     except KeyboardInterrupt:
         console.print("Stopped. Nothing is lost: the same command goes on from here.")
         raise typer.Exit(130) from None

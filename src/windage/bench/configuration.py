@@ -210,7 +210,7 @@ def new_optimizer(problem: problems.Problem, method: str, seed: int, configurati
     """A fresh ``Optimizer`` for a run."""
     from windage.optimizer import Optimizer
 
-    keywords, chosen = dict(configuration.settings), get_method(method)
+    keywords, chosen = {"screen": False, **configuration.settings}, get_method(method)  # nothing is typed
     if chosen.initial == INITIAL:
         keywords.setdefault("initial", configuration.initial)
     return Optimizer(
@@ -242,7 +242,7 @@ def parse_seeds(text: str) -> tuple[int, ...]:
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """``["initial=5", "kernel=matern"]`` → keywords; numbers are read as numbers, none as None."""
+    """``["initial=5", "kernel=matern"]`` → keywords; numbers, none, true and false are read as such."""
     found: dict[str, Any] = {}
     for pair in pairs:
         name, equals, text = pair.partition("=")
@@ -250,13 +250,14 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
             raise ConfigurationError(f"--set takes key=value, such as --set initial=5, not {pair!r}.")
         if name.strip() in found:
             raise ConfigurationError(f"--set {name.strip()} is given twice.")
-        found[name.strip()] = _value(text.strip())
+        found[name.strip()] = text.strip() if name.strip() == "surrogate" else _value(text.strip())  # a year
     return found
 
 
 def _value(text: str) -> Any:
-    if text.lower() in ("none", "null"):
-        return None
+    words: dict[str, bool | None] = {"none": None, "null": None, "true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)

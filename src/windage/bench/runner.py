@@ -6,12 +6,11 @@ manifest; what is finished is never touched again.
 
 from __future__ import annotations
 
-import logging
 import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from windage.bench import manifest, steps
+from windage.bench.cluster import Tls, client_of, on_cluster
 from windage.bench.configuration import Task
 from windage.bench.files import lock
 from windage.bench.run import Result, execute, record_failure
@@ -29,7 +29,6 @@ ResultT = TypeVar("ResultT")
 POLL_SECONDS = 0.5
 PATIENCE = 3
 """How often the pool of processes may break before any run was begun."""
-CONNECT_SECONDS = 10
 ORPHAN_SECONDS = 0.5
 """How often a working process sees whether its command is still there."""
 
@@ -73,17 +72,18 @@ def run_all(
     jobs: int = 1,
     backend: str = "processes",
     scheduler: str | None = None,
+    tls: Tls | None = None,
 ) -> Summary:
     """Do what is left of the tasks. Raises on a fault of the folder or the cluster, not of a run."""
     folder = Path(tasks[0].folder)
     configuration = tasks[0].configuration
     results: list[Result] = []
-    with _cluster(backend, scheduler) as client, _claimed(folder):
+    with client_of(backend, scheduler, tls) as client, _claimed(folder):
         manifest.check(folder, configuration)
         left = [task for task in tasks if not _is_finished(task)]
         try:
             with _Watch(tasks, left, display) as watch:
-                found = _on_processes(left, jobs) if client is None else _on_cluster(left, client)
+                found = _on_processes(left, jobs) if client is None else on_cluster(left, client)
                 for result in found:
                     results.append(result)
                     watch.finished(result)
@@ -181,56 +181,6 @@ def through(
     except BaseException:
         pool.shutdown(kill_workers=True)
         raise
-
-
-def _on_cluster(tasks: Sequence[Task], client: Any) -> Iterator[Result]:
-    """Results as they come from a Dask cluster. A run whose workers die, one after the other, is recorded."""
-    import distributed
-
-    sent = {client.submit(execute, task, pure=False): task for task in tasks}
-    lost = (CancelledError, distributed.comm.core.CommClosedError)
-    try:
-        for future in distributed.as_completed(sent):
-            try:
-                yield future.result()
-            except distributed.scheduler.KilledWorker:
-                yield record_failure(sent[future], "its workers were killed, one after the other")
-    except lost as error:
-        raise WindageError(
-            "the Dask cluster went away. Finished runs are safe; the same command goes on when it is back."
-        ) from error
-
-
-@contextmanager
-def _cluster(backend: str, scheduler: str | None) -> Iterator[Any]:
-    """A client of the cluster, or None where the work is done here."""
-    if backend != "dask":
-        yield None
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise missing_extra("dask", "dask", "a cluster") from error
-    if scheduler is None:
-        raise ConfigurationError("--backend dask needs --scheduler ADDRESS, such as tcp://10.0.0.1:8786.")
-    for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # their faults are told in one line of ours
-    try:
-        client = Client(scheduler, timeout=CONNECT_SECONDS)
-    except (OSError, ValueError, TypeError) as error:
-        raise WindageError(
-            f"no Dask scheduler answers at {scheduler} ({type(error).__name__}). Start one with "
-            "`dask scheduler`, workers with `dask worker ADDRESS --nthreads 1`, and give its address."
-        ) from None
-    try:
-        if not client.scheduler_info()["workers"]:
-            raise WindageError(
-                f"the Dask scheduler at {scheduler} has no workers: start `dask worker` first."
-            )
-        yield client
-    finally:
-        client.close(timeout=1)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ def play(
     saved: Mapping[str, Any] | None = None,
 ) -> Optimizer:
     """A study of so many (more) decisions, each told with the context that it met."""
-    optimizer = Optimizer(problem.decisions, problem.contexts, method=method, seed=seed)
+    optimizer = Optimizer(problem.decisions, problem.contexts, method=method, seed=seed, screen=False)
     if saved is not None:
         optimizer = Optimizer.from_dict(saved)
     rng = np.random.default_rng(seed)

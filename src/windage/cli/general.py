@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import CommandInfo
 
 from windage.cli.shared import AsJson
 from windage.errors import MissingExtraError, WindageError
@@ -18,6 +22,11 @@ if TYPE_CHECKING:
     from windage.demo import DemoResult
 
 PICTURES = (".png", ".pdf", ".svg")
+
+
+def name_of(command: CommandInfo) -> str:
+    """As people type it."""
+    return command.name or str(getattr(command.callback, "__name__", ""))
 
 
 def register(app: typer.Typer) -> None:
@@ -100,15 +109,41 @@ def demo(
         shop.picture(optimizer, str(out))
     except MissingExtraError as error:  # the result counts without its picture
         missing = error
+    kept = _study(optimizer, out.with_suffix(".toml"))
     if as_json:
         picture = None if missing else str(out)
-        typer.echo(json.dumps({**result.to_dict(), "picture": picture}, indent=2))
+        study = str(kept) if kept else None
+        typer.echo(json.dumps({**result.to_dict(), "picture": picture, "study": study}, indent=2))
     else:
         _print_result(result, console)
         if not missing:
             console.print(f"Picture: {out}", highlight=False)
+        if kept and not missing:
+            typer.echo(f"Open its page:  {_program()} serve {shlex.quote(str(kept))}")
     if missing:
         raise missing
+
+
+def _program() -> str:
+    """How this program is called: in a clone, ``make demo`` has it in a folder that no shell searches."""
+    called = Path(sys.argv[0])
+    return str(called) if called.name == "windage" and not shutil.which("windage") else "windage"
+
+
+def _study(optimizer: Optimizer, path: Path) -> Path | None:
+    """The demo's study file; None where the library of studies is not installed."""
+    from windage import demo as shop
+    from windage.studies import need_optuna
+
+    try:
+        need_optuna()
+    except MissingExtraError:
+        return None
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    shop.study(optimizer, path)
+    return path
 
 
 def _play(seed: int, budget: int, console: Console) -> tuple[Optimizer, DemoResult]:

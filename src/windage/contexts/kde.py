@@ -1,28 +1,32 @@
 """Kernel density estimate of the context (paper, Eq. 2; docs/methods.md), on the unit box.
 
-    p̂(c) = Σ_i w_i Π_d φ((c_d - c_id) / h_d) / h_d,     φ the standard normal density.
+    p̂(c) = Σ_i w_i Π_d K_d(c_d, c_id)
 
-(The paper prints exp(-‖x‖²) for its kernel; exp(-‖x‖²/2) is meant.) At a bound that the user stated, the
-distribution is clamped (mass beyond the bound sits on it, as clipped data do), reflected (truly bounded
-data), or left alone.
+K_d is normal of width h_d, φ((c_d - c_id) / h_d) / h_d, for a real number; ``windage.contexts.axes`` has it
+for whole numbers and choices. (The paper prints exp(-‖x‖²) for its kernel; exp(-‖x‖²/2) is meant.) At a bound
+that the user stated, the distribution is clamped (mass beyond the bound sits on it, as clipped data do),
+reflected (truly bounded data), or left alone. The weights w_i are equal unless old contexts are forgotten
+(``forgetting``) or a part of the context is known (``conditioning``).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from windage.contexts import discrete
+from windage.contexts.axes import Axis, ChoiceAxis, KnownAxis, RealAxis, integer_axis
 from windage.contexts.bandwidth import RULES
 from windage.contexts.nodes import Nodes
-from windage.dataset import Dataset
 from windage.search import sobol
-from windage.space import Array, one_of, positive
+from windage.space import Array, ContextKind, one_of, positive
 
 Bandwidth = Literal["rule-of-thumb", "silverman", "isj", "held-out"]
 Boundary = Literal["clamp", "reflect", "none", "held-out"]
@@ -32,9 +36,11 @@ HELD_OUT = "held-out"
 MIN_BANDWIDTH = 1e-3
 """In the unit box, where all contexts are equal: they still get a kernel of some width."""
 CELLS: Mapping[int, int] = {1: 64, 2: 20}
-"""Cells a side of the deterministic nodes; from three dimensions on they are Sobol points."""
+"""Cells a side of the deterministic nodes, by the number of numbers; from three on they are Sobol points."""
 SOBOL_NODES = 512
 """More move the decision by about a thousandth of the box (docs/speed.md, four contexts)."""
+MOST_CELLS, FEWEST_CELLS = 640, 12
+"""Nodes in all where choices multiply them, and cells a side, below which Sobol points are better."""
 NEGLIGIBLE = 1e-9
 """Cells of less probability than this are dropped."""
 UNIFORM = 5.0
@@ -45,17 +51,25 @@ HELD_OUT_CONTEXTS, LEAST_DENSITY = 512, 1e-12
 
 @dataclass(frozen=True)
 class Kde:
-    """A Gaussian KDE with a diagonal bandwidth."""
+    """A KDE with a width for each coordinate."""
 
     centres: Array
     """n × Dc."""
     bandwidth: Array
-    """Dc."""
+    """Dc: h of a number, λ of a choice."""
     lower: Array
     """Dc; -∞ where there is no bound."""
     upper: Array
     """Dc; ∞ where there is no bound."""
     boundary: str = "clamp"
+    weights: Array | None = None
+    """n, of sum 1; None: all are equal."""
+    kinds: tuple[ContextKind, ...] = ()
+    """What values each coordinate has; empty: all are real numbers."""
+    known: frozenset[int] = frozenset()
+    """Coordinates whose value is known: it is that of every centre."""
+    seen: float | None = None
+    """From how many contexts the distribution is known; None: from as many as the weights say."""
 
     @classmethod
     def of(
@@ -65,44 +79,67 @@ class Kde:
         boundary: Boundary = "clamp",
         lower: Array | None = None,
         upper: Array | None = None,
+        weights: Array | None = None,
+        kinds: tuple[ContextKind, ...] = (),
     ) -> Kde:
         """The estimate from the contexts seen, n × Dc; "held-out" chooses by ``held_out``."""
         infinite = np.full(contexts.shape[1], math.inf)
         lower = -infinite if lower is None else lower
         upper = infinite if upper is None else upper
-        widths = [_widths(contexts, rule) for rule in (RULES if bandwidth == HELD_OUT else (bandwidth,))]
+        rules = RULES if bandwidth == HELD_OUT else (bandwidth,)
+        widths = [_widths(contexts, rule, weights, kinds) for rule in rules]
         boundaries = ("clamp", "reflect") if boundary == HELD_OUT else (boundary,)
         found = []
         for name in boundaries:
             most = UNIFORM * (upper - lower) if name == "reflect" else infinite
-            found += [cls(contexts, np.minimum(h, most), lower, upper, name) for h in widths]
-        return found[0] if len(found) == 1 else max(found, key=lambda kde: kde.held_out())
+            found += [cls(contexts, np.minimum(h, most), lower, upper, name, weights, kinds) for h in widths]
+        best = found[0] if len(found) == 1 else max(found, key=lambda kde: kde.held_out())
+        if not any(kind.levels for kind in kinds):
+            return best
+        return replace(
+            best, bandwidth=discrete.widths(best.axes, contexts, best.shares, best.bandwidth, kinds)
+        )
 
     @cached_property
-    def _images(self) -> list[list[tuple[float, float]]]:
-        """For each dimension the maps c ↦ sign·c + shift whose kernels add up: mirrors at the bounds.
+    def axes(self) -> tuple[Axis, ...]:
+        """The kernel of each coordinate."""
+        return tuple(self.axis(d, float(h)) for d, h in enumerate(self.bandwidth))
 
-        Between two mirrors a kernel has images of images; those further than nine bandwidths add nothing.
-        """
-        images = []
-        ends = zip(self.lower.tolist(), self.upper.tolist(), self.bandwidth.tolist(), strict=True)
-        for low, high, h in ends:
-            bounds = [bound for bound in (low, high) if math.isfinite(bound)]
-            maps = [(1.0, 0.0)]
-            if self.boundary == "reflect" and len(bounds) == 1:
-                maps.append((-1.0, 2 * bounds[0]))
-            elif self.boundary == "reflect" and bounds:
-                period = 2 * (high - low)
-                count = math.ceil(9 * h / period) + 1
-                turns = [k * period for k in range(-count, count + 1)]
-                maps = [(1.0, turn) for turn in turns] + [(-1.0, 2 * low + turn) for turn in turns]
-            images.append(maps)
-        return images
+    def axis(self, d: int, width: float) -> Axis:
+        """The kernel of one coordinate, of this width."""
+        kind = self.kinds[d] if self.kinds else ContextKind()
+        if d in self.known:
+            return KnownAxis()
+        if kind.choice:
+            return ChoiceAxis(width, kind.levels)
+        if kind.levels:
+            return integer_axis(width, kind.levels, CELLS[1])
+        return RealAxis(width, float(self.lower[d]), float(self.upper[d]), self.boundary)
+
+    @cached_property
+    def shares(self) -> Array:
+        """The weights, n, of sum 1."""
+        return np.full(len(self.centres), 1 / len(self.centres)) if self.weights is None else self.weights
+
+    @property
+    def count(self) -> float:
+        """From how many contexts it is known: n, or n_eff = 1/Σw² where weights differ."""
+        if self.seen is not None:
+            return self.seen
+        return float(len(self.centres) if self.weights is None else 1 / (self.weights**2).sum())
 
     def marginal(self, d: int) -> Kde:
         """The distribution of one coordinate."""
-        lower, upper = self.lower[d : d + 1], self.upper[d : d + 1]
-        return Kde(self.centres[:, d : d + 1], self.bandwidth[d : d + 1], lower, upper, self.boundary)
+        one = slice(d, d + 1)
+        return replace(
+            self,
+            centres=self.centres[:, one],
+            bandwidth=self.bandwidth[one],
+            lower=self.lower[one],
+            upper=self.upper[one],
+            kinds=self.kinds[one],
+            known=frozenset({0} if d in self.known else ()),
+        )
 
     def held_out(self) -> float:
         """The mean log likelihood of each context under the estimate from the others.
@@ -114,34 +151,20 @@ class Kde:
         if n < 2:
             return 0.0
         some = np.linspace(0, n - 1, min(n, HELD_OUT_CONTEXTS)).astype(np.intp)
-        product = np.ones((len(some), n))
-        for d, h in enumerate(self.bandwidth):
-            points = self.centres[some, d]
-            kernels = self._kernels(points, d)
-            for bound, side in ((self.lower[d], 1), (self.upper[d], -1)):
-                on = points == bound
-                if on.any():
-                    tail = ndtr(side * (bound - self.centres[:, d]) / h)
-                    kernels[on] = tail if self.boundary == "clamp" else 0.0
-            product *= kernels
+        product = np.tile(self.shares, (len(some), 1))
+        for d, axis in enumerate(self.axes):
+            product *= axis.chances(self.centres[some, d], self.centres[:, d])
         product[np.arange(len(some)), some] = 0
-        return float(np.log(np.maximum(product.sum(axis=1) / (n - 1), LEAST_DENSITY)).mean())
-
-    def _kernels(self, points: Array, d: int) -> Array:
-        """Each centre's share of the density of one coordinate at points, m × n."""
-        h = self.bandwidth[d]
-        total = np.zeros((len(points), len(self.centres)))
-        for sign, shift in self._images[d]:
-            scaled = (points[:, None] - (sign * self.centres[:, d] + shift)) / h
-            total += np.exp(-0.5 * scaled**2)
-        return np.asarray(total / (h * math.sqrt(2 * math.pi)))
+        left = 1 - self.shares[some]
+        logs = np.log(np.maximum(product.sum(axis=1) / left, LEAST_DENSITY))
+        return float(logs @ (self.shares[some] / self.shares[some].sum()))
 
     def pdf(self, points: Array) -> Array:
         """The density at points, m × Dc → m. Clamped mass is atoms on the bounds and no part of it."""
-        product = np.ones((len(points), len(self.centres)))
-        for d in range(len(self.bandwidth)):
-            product *= self._kernels(points[:, d], d)
-        density = product.mean(axis=1)
+        product = np.tile(self.shares, (len(points), 1))
+        for d, axis in enumerate(self.axes):
+            product *= axis.kernels(points[:, d], self.centres[:, d])
+        density = product.sum(axis=1)
         if self.boundary == "none":
             return np.asarray(density)
         inside = ((points >= self.lower) & (points <= self.upper)).all(axis=1)
@@ -149,86 +172,57 @@ class Kde:
 
     def sample(self, count: int, generator: np.random.Generator) -> Array:
         """Draws: resample a centre, add h·N(0, 1), then clamp or reflect; count × Dc."""
-        chosen = generator.integers(len(self.centres), size=count)
-        noise = generator.standard_normal((count, self.centres.shape[1]))
-        return self._bounded(self.centres[chosen] + self.bandwidth * noise)
+        if self.weights is None:
+            chosen = generator.integers(len(self.centres), size=count)
+        else:
+            chosen = generator.choice(len(self.centres), size=count, p=self.weights)
+        return self._drawn(chosen, generator.standard_normal((count, self.centres.shape[1])))
+
+    def _drawn(self, chosen: NDArray[np.intp], normal: Array) -> Array:
+        """About chosen centres, from standard normal draws, k × Dc."""
+        pairs = zip(self.axes, self.centres[chosen].T, normal.T, strict=True)
+        return np.stack([axis.draw(centres, own) for axis, centres, own in pairs], axis=1)
 
     def monte_carlo(self, count: int, generator: np.random.Generator) -> Nodes:
         """The paper's M draws of equal weight (sample average approximation)."""
         return Nodes.equal(self.sample(count, generator))
 
     def nodes(self, seed: int = 0) -> Nodes:
-        """Deterministic nodes: exact masses of cells in one or two dimensions, Sobol points beyond."""
-        dimensions = self.centres.shape[1]
-        return self.cells(CELLS[dimensions]) if dimensions in CELLS else self.quasi(SOBOL_NODES, seed)
+        """Deterministic nodes: exact masses of cells with up to two numbers, Sobol points beyond."""
+        numbers = sum(axis.size == 0 for axis in self.axes)
+        levels = math.prod(axis.size for axis in self.axes if axis.size)
+        if not numbers and levels <= MOST_CELLS:
+            return self.cells(1)
+        if numbers in CELLS:
+            room = CELLS[numbers] if levels == 1 else int((MOST_CELLS / levels) ** (1 / numbers))
+            if room >= FEWEST_CELLS:
+                return self.cells(min(room, CELLS[numbers]))
+        return self.quasi(SOBOL_NODES, seed)
 
     def quasi(self, count: int, seed: int = 0) -> Nodes:
         """Quasi-Monte Carlo draws of equal weight."""
         # one coordinate picks the centre (sorted, so that near means near), the others the normal
         u = np.clip(sobol(count, self.centres.shape[1] + 1, seed), 1e-12, 1 - 1e-12)
-        order = np.argsort(self.centres[:, 0], kind="stable")
-        chosen = order[np.minimum((u[:, 0] * len(order)).astype(np.intp), len(order) - 1)]
-        return Nodes.equal(self._bounded(self.centres[chosen] + self.bandwidth * ndtri(u[:, 1:])))
-
-    def _bounded(self, points: Array) -> Array:
-        if self.boundary == "none":
-            return points
-        if self.boundary == "reflect":
-            both = np.isfinite(self.upper - self.lower)
-            low, width = np.where(both, self.lower, 0.0), np.where(both, self.upper - self.lower, 1.0)
-            folded = low + width - np.abs(np.mod(points - low, 2 * width) - width)
-            points = np.where(both, folded, points)
-            points = np.where(points < self.lower, 2 * self.lower - points, points)
-            points = np.where(points > self.upper, 2 * self.upper - points, points)
-        return np.minimum(np.maximum(points, self.lower), self.upper)
+        first = next((d for d in range(self.centres.shape[1]) if d not in self.known), 0)
+        order = np.argsort(self.centres[:, first], kind="stable")
+        if self.weights is None:
+            place = (u[:, 0] * len(order)).astype(np.intp)
+        else:
+            place = np.searchsorted(self.weights[order].cumsum(), u[:, 0])
+        return Nodes.equal(self._drawn(order[np.minimum(place, len(order) - 1)], ndtri(u[:, 1:])))
 
     def cells(self, count: int) -> Nodes:
-        """Exact KDE mass of each cell of a grid; in two dimensions the product form Aᵀ diag(1/n) B."""
-        axes = [self._axis(d, count) for d in range(len(self.bandwidth))]
-        if len(axes) == 1:
-            points, weights = axes[0].points, axes[0].masses.mean(axis=0)
-        else:
-            first, second = axes
-            pairs = np.meshgrid(first.points[:, 0], second.points[:, 0], indexing="ij")
-            points = np.stack(pairs, axis=-1).reshape(-1, 2)
-            weights = (first.masses.T @ second.masses / len(self.centres)).reshape(-1)
+        """Exact KDE mass of each cell of a grid: Σ_i w_i Π_d of the masses of each coordinate's cells."""
+        sides = [axis.cells(c, count) for axis, c in zip(self.axes, self.centres.T, strict=True)]
+        *firsts, last = sides
+        masses = self.shares[:, None]
+        for side in firsts:
+            masses = (masses[:, :, None] * side.masses[:, None, :]).reshape(len(masses), -1)
+        weights = (masses.T @ last.masses).reshape(-1)
+        pairs = np.meshgrid(*(side.points for side in sides), indexing="ij")
+        points = np.stack(pairs, axis=-1).reshape(-1, len(sides))
         keep = weights > NEGLIGIBLE
         return Nodes(points[keep], weights[keep] / weights[keep].sum())
-
-    def _axis(self, d: int, count: int) -> _Axis:
-        """The cells of one dimension. A clamped bound is a point of its own that holds the tail beyond it."""
-        h, centre = self.bandwidth[d], self.centres[:, d]
-        low, high = centre.min() - 4 * h, centre.max() + 4 * h
-        if self.boundary != "none":
-            low, high = max(low, self.lower[d]), min(high, self.upper[d])
-        edges = low + (high - low) * np.linspace(0, 1, count + 1)
-        points = (edges[1:] + edges[:-1]) / 2
-        mass = np.zeros((len(centre), count))
-        for sign, shift in self._images[d]:
-            mass += np.diff(ndtr((edges - (sign * centre + shift)[:, None]) / h), axis=1)
-        lower_tail, upper_tail = ndtr((edges[0] - centre) / h), ndtr((centre - edges[-1]) / h)
-        if self.boundary == "clamp":
-            points = np.concatenate([edges[:1], points, edges[-1:]])
-            mass = np.concatenate([lower_tail[:, None], mass, upper_tail[:, None]], axis=1)
-        elif self.boundary == "none":
-            mass[:, 0] += lower_tail
-            mass[:, -1] += upper_tail
-        return _Axis(points[:, None], mass)
-
-
-def estimate(data: Dataset, bandwidth: Bandwidth | float, boundary: Boundary) -> Kde | None:
-    """The distribution of the contexts of a dataset; None where it has no context."""
-    if not data.contexts.names:
-        return None
-    return Kde.of(data.boxed_c, bandwidth, boundary, data.scale.lower, data.scale.upper)
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """The cells of one dimension: their points, cells × 1, and each centre's mass in them, n × cells."""
-
-    points: Array
-    masses: Array
 
 
 def check_rules(bandwidth: object, boundary: object) -> None:
@@ -240,9 +234,18 @@ def check_rules(bandwidth: object, boundary: object) -> None:
         positive(bandwidth, "bandwidth")
 
 
-def _widths(contexts: Array, rule: str | float) -> Array:
-    """The bandwidth by a rule, or the number itself."""
-    if not isinstance(rule, str):
-        return np.full(contexts.shape[1], float(rule))
-    widths = RULES[rule](contexts)
-    return np.where(widths > 1e-12, widths, MIN_BANDWIDTH)
+def _widths(
+    contexts: Array, rule: str | float, weights: Array | None, kinds: tuple[ContextKind, ...]
+) -> Array:
+    """The bandwidth of the numbers by a rule, or the number itself; of choices, where ``discrete`` starts."""
+    found = np.array([discrete.START * (k.levels - 1) / k.levels if k.choice else 0.0 for k in kinds])
+    found = found if kinds else np.zeros(contexts.shape[1])
+    numbers = [d for d in range(contexts.shape[1]) if not (kinds and kinds[d].choice)]
+    if not numbers:
+        return found
+    if isinstance(rule, str):
+        widths = RULES[rule](contexts[:, numbers], weights)
+        found[numbers] = np.where(widths > 1e-12, widths, MIN_BANDWIDTH)
+    else:
+        found[numbers] = float(rule)
+    return found

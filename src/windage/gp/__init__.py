@@ -6,12 +6,14 @@ from windage.gp.fit import fit
 from windage.gp.kernels import KERNELS, KernelName
 from windage.gp.likelihood import LogPosterior
 from windage.gp.low_rank import kernel_factor
+from windage.gp.mixtures import Contexts, Mixtures, row_contexts
 from windage.gp.model import ProductGP
 from windage.gp.posterior import Moments, NodePosterior, Posterior, SlopePosterior
-from windage.gp.records import Hyperparameters, Training
+from windage.gp.records import Hyperparameters, SurrogateName, Training, contexts_of
 
 __all__ = [
     "KERNELS",
+    "Contexts",
     "Ensemble",
     "ExpectationPosterior",
     "Fit",
@@ -19,13 +21,17 @@ __all__ = [
     "KernelName",
     "Key",
     "LogPosterior",
+    "Mixtures",
     "Moments",
     "NodePosterior",
     "Posterior",
     "ProductGP",
     "SlopePosterior",
+    "SurrogateName",
     "Training",
     "WorstPosterior",
+    "contexts_of",
     "fit",
     "kernel_factor",
+    "row_contexts",
 ]

@@ -24,16 +24,14 @@ from windage.gp.factor import Covariance, Factor
 from windage.gp.fit import fit
 from windage.gp.kernels import KernelName
 from windage.gp.likelihood import LogPosterior
+from windage.gp.mixtures import Mixtures
 from windage.gp.model import ProductGP
-from windage.gp.records import Hyperparameters, Training
+from windage.gp.records import Hyperparameters, SurrogateName, Training
 from windage.space import Array
 
-UNKNOWN, WIDEST = 0.1, 1.0
-"""The variance of θ in every direction where a fit learnt no curvature, and the largest in any: the prior's
-own standard deviation is about 1."""
 DECIDED = 500
-"""Observations after which the fit of the likeliest kernel stands for all: by then its hyper-parameters are
-clear, and one GP keeps an ask quick."""
+"""Observations after which the fit of the likeliest kernel stands for all, to so many of them: by then its
+hyper-parameters are clear, and one GP keeps an ask quick."""
 COLD_UNTIL, GROWTH = 30, 1.1
 """A fit also starts from the priors' modes up to so many observations, and then each time they grew by so
 much, so that a bad optimum is left again."""
@@ -82,6 +80,7 @@ class Ensemble:
     """How many GPs to draw from the posterior of kernels and hyper-parameters; 0: one a kernel, as fitted."""
     seed: int
     fits: dict[Key, Fit] = field(default_factory=dict)
+    surrogate: SurrogateName | None = None
     _fitted: dict[Key, _Fitted] = field(default_factory=dict, repr=False)
     _drawn: dict[bool, tuple[Dataset, list[ProductGP]]] = field(default_factory=dict, repr=False)
 
@@ -123,14 +122,19 @@ class Ensemble:
         """The GP of the data: with the last fit's hyper-parameters, or fitted anew where that pays."""
         before = self._fitted.get(key)
         if before is None or before.data is not data:
-            training = Training.of(data, *key, member=self.members > 0)
-            self._fitted[key] = follow(data, training, self.fits.get(key), before)
+            training = Training.of(data, *key, member=self.members > 0, surrogate=self.surrogate)
+            last = self.fits.get(key)
+            if last is not None and len(last.hyperparameters.c) != training.c.shape[1]:
+                last = None  # a context was seen for the first time since
+            self._fitted[key] = follow(data, training, last, before)
         return self._fitted[key]
 
 
 def follow(data: Dataset, training: Training, last: Fit | None, before: _Fitted | None) -> _Fitted:
     """The GP of the data, given the last fit and, to save work, the GP before."""
     t = len(training.y)
+    if t > DECIDED:
+        return _decided(data, training, last, before)
     if last is not None and last.count == t:
         return _Fitted(data, last, ProductGP(training, last.hyperparameters))
     cold = last is None or t <= COLD_UNTIL or _mark(last.count) != _mark(t)
@@ -140,6 +144,31 @@ def follow(data: Dataset, training: Training, last: Fit | None, before: _Fitted 
             return kept
     hyper = fit(training, None if last is None else last.hyperparameters, cold)
     return _Fitted(data, Fit(t, hyper), ProductGP(training, hyper))
+
+
+def _decided(data: Dataset, training: Training, last: Fit | None, before: _Fitted | None) -> _Fitted:
+    """The GP of many observations, with hyper-parameters of ``DECIDED`` of them, spread evenly.
+
+    They are fitted again when the observations grew by a tenth. The mean follows all observations.
+    """
+    t = len(training.y)
+    if last is None or _mark(last.count) != _mark(t):
+        rows = np.linspace(0, t - 1, DECIDED).astype(np.intp)
+        part = replace(training, x=training.x[rows], c=training.c[rows], y=training.y[rows])
+        last, before = Fit(t, fit(part, None if last is None else last.hyperparameters)), None
+    hyper = last.hyperparameters
+    covariance = Covariance(training.kernel, np.array(hyper.x), np.array(hyper.c), hyper.noise)
+    base = _base(training, last, before)
+    base = base or covariance.factor(training.x[: last.count], training.c[: last.count])
+    factor = covariance.factor(training.x, training.c, base)
+    now = replace(hyper, mean=profiled_mean(factor, training.y))
+    return _Fitted(data, last, ProductGP(training, now, factor), base)
+
+
+def profiled_mean(factor: Factor, y: Array) -> float:
+    """The likeliest constant mean, 1ᵀK⁻¹y / 1ᵀK⁻¹1."""
+    ones = factor.inverse.sum(axis=1)
+    return float(ones @ y / ones.sum())
 
 
 def _mark(count: int) -> int:
@@ -162,10 +191,15 @@ def _kept(data: Dataset, training: Training, last: Fit, before: _Fitted | None) 
 
 
 def _base(training: Training, last: Fit, before: _Fitted | None) -> Factor | None:
-    """The factor of the first ``last.count`` observations, if the GP before holds it."""
+    """The factor of the first ``last.count`` observations, if the GP before holds it.
+
+    What a context that was not seen may have been changes with each one that is.
+    """
     if before is None or before.fit != last:
         return None
     old, count = before.model.data, last.count
+    if isinstance(old.c, Mixtures) or isinstance(training.c, Mixtures):
+        return None
     same = np.array_equal(old.x[:count], training.x[:count])
     same &= np.array_equal(old.c[:count], training.c[:count])
     return (before.base or before.model.factor) if same else None
@@ -208,18 +242,19 @@ def _draws(model: ProductGP, count: int, generator: np.random.Generator) -> list
 
 
 def laplace(hyper: Hyperparameters, size: int) -> Array:
-    """S such that θ + S·normal is Laplace's approximation of the posterior about a fit of so many θ."""
-    covariance = np.array(hyper.inverse_hessian) if hyper.inverse_hessian else UNKNOWN * np.eye(size)
+    """S such that θ + S·normal is Laplace's approximation of the posterior about a fit of so many θ.
+
+    Where the fit has learnt no curvature, it is 0: there is nothing to draw from.
+    """
+    covariance = np.array(hyper.inverse_hessian) if hyper.inverse_hessian else np.zeros((size, size))
     variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
-    return np.asarray(directions * np.sqrt(np.clip(variances, 0, WIDEST)))
+    return np.asarray(directions * np.sqrt(np.maximum(variances, 0)))
 
 
 def _with(model: ProductGP, target: LogPosterior, theta: Array) -> ProductGP:
     """The GP with other hyper-parameters; its mean is profiled out again."""
     data = model.data
-    scales = [float(np.exp(theta[group])) for group in target.group_of]
-    x, c, noise = scales[: target.dx], scales[target.dx :], float(np.exp(theta[-1]))
-    factor = Covariance(data.kernel, np.array(x), np.array(c), noise).factor(data.x, data.c)
-    ones = factor.inverse.sum(axis=1)
-    mean = float(ones @ data.y / ones.sum())
-    return ProductGP(data, Hyperparameters(tuple(x), tuple(c), noise, mean, math.nan), factor)
+    hyper = target.at(theta)
+    covariance = Covariance(data.kernel, np.array(hyper.x), np.array(hyper.c), hyper.noise)
+    factor = covariance.factor(data.x, data.c)
+    return ProductGP(data, replace(hyper, mean=profiled_mean(factor, data.y)), factor)

@@ -3,7 +3,9 @@
 For a known distribution: Williams, Santner & Notz 2000; Toscano-Palmerin & Frazier 2018. With z = Kcᵀw and
 v0 = wᵀ K_cc w:
 
-    μ_F = m + (kx∘z)·α,     σ_F² = s·(v0 - (kx∘z)ᵀ K⁻¹ (kx∘z)).
+    μ_F = m + (kx∘z)·α,     σ_F² = s (v0 - (kx∘z)ᵀ K⁻¹ (kx∘z)),
+
+with the output scale s, which is 1 but for another surrogate.
 
 O(t²) a decision, however many nodes there are.
 """
@@ -42,13 +44,13 @@ class ExpectationPosterior:
         seen = k * z
         solved = seen @ self.model.precision
         mean = self.model.mean + seen @ self.model.alpha
-        variance = self.model.variance * (v0 - (solved * seen).sum(axis=1, keepdims=True))
+        variance = self.model.scale * (v0 - (solved * seen).sum(axis=1, keepdims=True))
         return Moments(mean[:, None], np.maximum(variance, 0), x, h, (solved, z))
 
     def vjp(self, moments: Moments, by_mean: Array, by_variance: Array) -> Array:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B × 1 each → B × d."""
         solved, z = moments.inner
-        by_seen = by_mean * self.model.alpha - (2 * self.model.variance) * by_variance * solved
+        by_seen = by_mean * self.model.alpha - 2 * self.model.scale * by_variance * solved
         return self.kernel.vjp(moments.x, moments.slope, z * by_seen)
 
 

@@ -11,6 +11,7 @@ from scipy.linalg.lapack import dpotrf, dpotri
 
 from windage.gp import kernels
 from windage.gp.kernels import KernelName
+from windage.gp.mixtures import Contexts, Mixtures, context_kernel
 from windage.space import Array
 
 
@@ -62,19 +63,21 @@ class Covariance:
     c_scale: Array
     noise: float
 
-    def __call__(self, x: Array, c: Array, x2: Array, c2: Array) -> Array:
+    def __call__(self, x: Array, c: Contexts, x2: Array, c2: Contexts) -> Array:
         """k((x, c), (x2, c2)), n × m, without noise."""
         profile = kernels.PROFILES[self.kernel]
         kx = profile(kernels.scaled_squares(x, x2, self.x_scale)).k
-        return kx * profile(kernels.scaled_squares(c, c2, self.c_scale)).k
+        return kx * context_kernel(profile, c, c2, self.c_scale).k
 
-    def noisy(self, x: Array, c: Array) -> Array:
-        """K = k(Z, Z) + noise·I of observations at (x, c)."""
+    def noisy(self, x: Array, c: Contexts) -> Array:
+        """K = k(Z, Z) + noise·I of observations at (x, c); 1 + noise on the diagonal (``gp.mixtures``)."""
         covariance = self(x, c, x, c)
+        if isinstance(c, Mixtures):
+            covariance[np.diag_indices(len(x))] = 1.0
         covariance[np.diag_indices(len(x))] += self.noise
         return covariance
 
-    def factor(self, x: Array, c: Array, base: Factor | None = None) -> Factor:
+    def factor(self, x: Array, c: Contexts, base: Factor | None = None) -> Factor:
         """K⁻¹ of observations at (x, c); ``base`` is that of the first of them, where it is known."""
         count = 0 if base is None else len(base.inverse)
         if base is not None and count == len(x):

@@ -27,7 +27,7 @@ class LowRank(NamedTuple):
 
 
 def low_rank(matrix: Array, tolerance: float = RANK_TOLERANCE) -> LowRank | None:
-    """U and W of a matrix, or None where its rank is not small.
+    """U and W of a matrix, or None where its rank is not small, or it is 0.
 
     A randomised range finder (Halko, Martinsson & Tropp 2011) with a fixed generator, doubled until the
     error is below ``tolerance`` times the norm, then cut to the numerical rank.
@@ -35,6 +35,8 @@ def low_rank(matrix: Array, tolerance: float = RANK_TOLERANCE) -> LowRank | None
     rows, columns = matrix.shape
     generator = np.random.default_rng(0)
     norm = float(np.linalg.norm(matrix))
+    if norm == 0:  # nodes so far from all contexts that none is like them
+        return None
     limit = max(FIRST_WIDTH, int(MOST * min(rows, columns)))
     width = 0
     while width < min(limit, rows, columns):

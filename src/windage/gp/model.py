@@ -7,15 +7,17 @@ from functools import cached_property
 
 import numpy as np
 
-from windage.gp import priors
 from windage.gp.factor import Covariance, Factor
-from windage.gp.kernels import PROFILES, Profiled, scaled_squares
+from windage.gp.kernels import PROFILES, Profiled
+from windage.gp.mixtures import Contexts, context_kernel, stacked
 from windage.gp.records import Hyperparameters, Training
 from windage.space import Array
 
 
 class ProductGP:
     """A GP on (x, c) with kernel kx(x, x')·kc(c, c') and known hyper-parameters, on standardised outcomes.
+
+    Covariances are shares of the output scale, as the noise is: then ``scale`` matters to variances alone.
 
     ``precision`` and ``alpha`` feed the fast product posterior (``windage.gp.posterior``). All are computed
     when first needed.
@@ -24,7 +26,6 @@ class ProductGP:
         data: what it has seen.
         hyperparameters: of the kernel, the noise and the mean.
         base: the factor of the first observations, where it is known for these hyper-parameters.
-        variance: the prior variance, where it is not to be found from the data.
     """
 
     def __init__(
@@ -32,13 +33,12 @@ class ProductGP:
         data: Training,
         hyperparameters: Hyperparameters,
         base: Factor | None = None,
-        variance: float | None = None,
     ) -> None:
         self.data, self.hyperparameters = data, hyperparameters
-        self.mean = hyperparameters.mean
+        self.mean, self.scale = hyperparameters.mean, hyperparameters.scale
         scales = np.array(hyperparameters.x), np.array(hyperparameters.c)
         self.covariance = Covariance(data.kernel, *scales, hyperparameters.noise)
-        self._base, self._variance = base, variance
+        self._base = base
 
     @cached_property
     def factor(self) -> Factor:
@@ -55,29 +55,20 @@ class ProductGP:
         """K⁻¹(y - m), t."""
         return self.precision @ (self.data.y - self.mean)
 
-    @cached_property
-    def variance(self) -> float:
-        """The prior variance, by which every variance is multiplied; the means do not depend on it."""
-        if self._variance is not None:
-            return self._variance
-        if not self.data.free_scale:
-            return 1.0
-        return priors.prior_variance(float((self.data.y - self.mean) @ self.alpha), len(self.alpha))
-
     def extended(self, x: Array, c: Array) -> ProductGP:
         """The same GP after pretended observations at (x, c) that equal its posterior mean there.
 
         The mean stays, the variance shrinks: how a decision allows for pending ones.
         """
         data, y = self.data, self.mean_at(x, c)
-        x, c, y = (np.concatenate(pair) for pair in ((data.x, x), (data.c, c), (data.y, y)))
-        more = replace(data, x=x, c=c, y=y)
-        return ProductGP(more, self.hyperparameters, self.factor, self.variance)
+        x, y = np.concatenate([data.x, x]), np.concatenate([data.y, y])
+        more = replace(data, x=x, c=stacked(data.c, c), y=y)
+        return ProductGP(more, self.hyperparameters, self.factor)
 
-    def mean_at(self, x: Array, c: Array) -> Array:
+    def mean_at(self, x: Array, c: Contexts) -> Array:
         """The posterior mean of an outcome at paired points (x_i, c_i), n."""
         return self.mean + self.covariance(x, c, self.data.x, self.data.c) @ self.alpha
 
-    def context_kernel(self, a: Array, b: Array) -> Profiled:
+    def context_kernel(self, a: Array, b: Contexts) -> Profiled:
         """kc(a, b) and its slope, n × m."""
-        return PROFILES[self.data.kernel](scaled_squares(a, b, self.covariance.c_scale))
+        return context_kernel(PROFILES[self.data.kernel], a, b, self.covariance.c_scale)

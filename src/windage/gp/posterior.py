@@ -3,9 +3,9 @@
 Symbols: B decisions, M context nodes, t observations. With k = kx(x, X) (t) for one decision and
 Kc = kc(nodes, C) (M × t):
 
-    mean_m = m + Σ_i k_i α_i Kc_mi,     var_m = s·(1 - Σ_ij k_i Kc_mi K⁻¹_ij Kc_mj k_j),
+    mean_m = m + Σ_i k_i α_i Kc_mi,     var_m = s (1 - Σ_ij k_i Kc_mi K⁻¹_ij Kc_mj k_j),
 
-with s the prior variance, 1 for a GP on standardised outcomes unless it is free.
+with the output scale s, which is 1 but for another surrogate (``windage.gp.records``).
 
 How the variance is computed is one of the forms in ``windage.gp.forms``: the one that takes least work for
 about so many decisions. All carry hand-written first derivatives, tested against autograd through BoTorch's
@@ -22,6 +22,7 @@ import numpy as np
 from windage.gp import forms, kernels
 from windage.gp.forms import FormName
 from windage.gp.low_rank import RANK_TOLERANCE
+from windage.gp.mixtures import columns, points_of
 from windage.gp.model import ProductGP
 from windage.space import Array
 
@@ -72,7 +73,7 @@ class DecisionKernel:
         self.profile = kernels.PROFILES[model.data.kernel]
 
     def __call__(self, x: Array) -> kernels.Profiled:
-        """k and h, B × t. Decisions lie in the unit box, so the expanded square is exact enough."""
+        """k and h, B × t. The expanded square is exact enough for x in the unit box: what is not, is far."""
         scaled = x / self.scale
         squares = scaled @ (-2 * self.train.T)
         squares += self.norms
@@ -131,12 +132,15 @@ class NodePosterior:
         mean, variance = found.mean, found.explained
         mean += self.model.mean
         np.subtract(1, variance, out=variance)
-        variance *= self.model.variance
+        if self.model.scale != 1:
+            variance *= self.model.scale
         return Moments(mean, variance, x, h, (found.inner,))
 
     def vjp(self, moments: Moments, by_mean: Array, by_variance: Array) -> Array:
         """∂/∂x from ∂/∂mean and ∂/∂variance, B × M each → B × d."""
-        by_k = self.form.vjp(moments.inner[0], by_mean, self.model.variance * by_variance)
+        if self.model.scale != 1:
+            by_variance = by_variance * self.model.scale
+        by_k = self.form.vjp(moments.inner[0], by_mean, by_variance)
         return self.kernel.vjp(moments.x, moments.slope, by_k)
 
 
@@ -148,13 +152,13 @@ class SlopePosterior(NodePosterior):
     """
 
     def _rows(self, nodes: Array) -> Array:
-        contexts, scale = self.model.data.c, self.model.covariance.c_scale
+        contexts, scale = points_of(self.model.data.c), self.model.covariance.c_scale
         kc, h = self.model.context_kernel(nodes, contexts)
         rows = [kc]
         for d in range(contexts.shape[1]):
             slope = h * (contexts[None, :, d] - nodes[:, d, None]) / scale[d]  # ℓ_d ∂kc/∂c_d
             rows += [kc + slope, kc - slope]
-        return np.concatenate(rows)
+        return columns(np.concatenate(rows), self.model.data.c)
 
     def slopes(self, moment: Array) -> tuple[Array, Array]:
         """A mean or a variance at all rows, B × M(1 + 2Dc) → that at the nodes, B × M, and its slopes."""

@@ -1,8 +1,12 @@
-"""Priors of the hyper-parameters, and the prior variance that is integrated out.
+"""Priors of the hyper-parameters.
 
 θ = (log ℓ_1 … log ℓ_G, log noise) is normal about the modes of BoTorch's log-normal priors (as densities of ℓ
 and of the noise, not of their logarithms, as in BoTorch). In an ensemble the lengthscales of the numbers are
 exchangeable: their logs have covariance (s² - u²)11ᵀ + u²I.
+
+With ``surrogate="2023"`` there is an output scale too, θ = (log ℓ_1 … log ℓ_G, log scale, log noise), and the
+priors are the Gamma distributions that BoTorch had in that year. They too are densities of the numbers
+themselves.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import gammaln
 
 from windage.gp import kernels
 from windage.gp.records import Training
@@ -21,26 +26,21 @@ COMMON, OWN = 0.8, 0.25
 """s and u of exchangeable lengthscales, where there are two or more: the standard deviation of a log
 lengthscale, and of its difference from the common one. Few observations crowded in one region say that some
 variables do not matter there; elsewhere they may, so the lengthscales are tied (decisions/0013)."""
-SHAPE, RATE = 2.0, 2.0
-"""Of the inverse gamma prior of a free prior variance: the weakest integer shape with a mean; it is 2, about
-that of standardised outcomes, and its mode 2/3."""
+
+MAX_LENGTHSCALE, MAX_NOISE = 1e4, 1e2
+LENGTHSCALE_2023, SCALE_2023, NOISE_2023 = (3.0, 6.0), (2.0, 0.15), (1.1, 0.05)
+"""Shape and rate of the Gamma priors of BoTorch in 2023."""
+START_2023, NOISE_START_2023 = math.log(2), 2.0
+"""Where its fit began: the default of GPyTorch, softplus(0), and the mode of the noise's prior."""
+RANGE_2023 = 1e-3, 1e4
+"""Of lengthscales and of the output scale; BoTorch had no bounds there, and none is ever met."""
 
 
-def prior_variance(quadratic: float, t: int) -> float:
-    """The scale of Student's distribution after t outcomes with (y - m)ᵀK⁻¹(y - m) = ``quadratic``."""
-    return (RATE + 0.5 * quadratic) / (SHAPE + 0.5 * t)
-
-
-def student(quadratic: float, t: int) -> float:
-    """log ∫ N(y; m, sK) IG(s) ds, without -½ log det K."""
-    shape = SHAPE + 0.5 * t
-    constant = math.lgamma(shape) - math.lgamma(SHAPE) - 0.5 * t * math.log(2 * math.pi * RATE)
-    return constant - shape * math.log1p(0.5 * quadratic / RATE)
-
-
-def normal(quadratic: float, t: int) -> float:
-    """log N(y; m, K), without -½ log det K."""
-    return -0.5 * quadratic - 0.5 * t * math.log(2 * math.pi)
+def prior_of(data: Training) -> Prior | GammaPrior:
+    """That of the hyper-parameters of a GP on this data."""
+    if data.surrogate == "2023":
+        return GammaPrior(max(data.group_of) + 1)
+    return Prior(max(data.group_of) + 1, data.exchangeable)
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,24 @@ class Prior:
     """G."""
     exchangeable: tuple[int, ...]
 
-    @classmethod
-    def of(cls, data: Training) -> Prior:
-        """That of a GP on this data."""
-        return cls(max(data.group_of) + 1, data.exchangeable)
-
     @cached_property
     def modes(self) -> Array:
         """The modes, G + 1."""
         scale = kernels.log_normal_mode(kernels.lengthscale_loc(self.size), kernels.LENGTHSCALE_SCALE)
         noise = kernels.log_normal_mode(kernels.NOISE_LOC, kernels.NOISE_SCALE)
         return np.array([scale] * self.size + [noise])
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the largest θ, G + 1 each."""
+        low = [math.log(kernels.MIN_LENGTHSCALE)] * self.size + [math.log(kernels.MIN_NOISE)]
+        high = [math.log(MAX_LENGTHSCALE)] * self.size + [math.log(MAX_NOISE)]
+        return np.array(low), np.array(high)
+
+    @cached_property
+    def start(self) -> Array:
+        """BoTorch's starting point: the modes."""
+        return np.maximum(self.modes, self.bounds[0])
 
     @property
     def width(self) -> float:
@@ -93,3 +100,30 @@ class Prior:
             common = (total - own) / (own + len(rows) * (total - own))
             solved[rows] = (away[rows] - common * away[rows].sum()) / own
         return self.constant - 0.5 * float(away @ solved), -solved
+
+
+@dataclass(frozen=True)
+class GammaPrior:
+    """The log prior of θ in 2023: G lengthscales, the output scale and the noise."""
+
+    size: int
+    """G."""
+
+    @cached_property
+    def bounds(self) -> tuple[Array, Array]:
+        """The least and the largest θ, G + 2 each."""
+        least, largest = map(math.log, RANGE_2023)
+        low = [least] * (self.size + 1) + [math.log(kernels.MIN_NOISE)]
+        return np.array(low), np.array([largest] * (self.size + 1) + [math.log(MAX_NOISE)])
+
+    @cached_property
+    def start(self) -> Array:
+        """BoTorch's starting point, G + 2."""
+        return np.log([START_2023] * (self.size + 1) + [NOISE_START_2023])
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """The log density at θ, and its gradient."""
+        rows = [LENGTHSCALE_2023] * self.size + [SCALE_2023, NOISE_2023]
+        shape, rate = np.array(rows).T
+        value = shape * np.log(rate) - gammaln(shape) + (shape - 1) * theta - rate * np.exp(theta)
+        return float(value.sum()), shape - 1 - rate * np.exp(theta)

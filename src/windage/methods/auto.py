@@ -3,7 +3,8 @@
 1. The first four decisions are points of a scrambled Sobol sequence.
 2. Fit a GP on (x, c) with a Matérn-5/2 kernel to all observations, and draw seven more from the posterior of
    its hyper-parameters.
-3. Estimate the density of the context by a KDE, as weighted cells.
+3. Estimate the density of the context by a KDE, as weighted cells: contexts count less as they age, at a rate
+   that is learnt (Raftery, Kárný & Ettler 2010), and what is known of the next one conditions it.
 4. The expectation F(x) under it is Gaussian under each GP (Williams, Santner & Notz 2000; Toscano-Palmerin &
    Frazier 2018), so under all of them it is a mixture, with mean μ_F and deviation σ_F.
 5. Decide x that maximises μ_F + √β σ_F: √β = 1.5 where every decision counts, 2 where only the recommendation
@@ -31,6 +32,16 @@ def build(state: State) -> Acquisition:
     return MixtureBound(state.models, state.deterministic_nodes(), state.sqrt_beta)
 
 
+def earn(dx: int) -> float:
+    """√β where every decision counts."""
+    return EARN
+
+
+def learn(dx: int) -> float:
+    """√β where only the recommendation counts."""
+    return LEARN
+
+
 METHOD = Method(
     "auto",
     "kernel density estimate",
@@ -39,7 +50,8 @@ METHOD = Method(
     settings=frozenset({"sqrt_beta", "lipschitz", "members", "aim"}),
     kernels=("matern",),
     members=MEMBERS,
-    sqrt_beta=lambda dx: EARN,
-    learn_sqrt_beta=lambda dx: LEARN,
+    sqrt_beta=earn,
+    learn_sqrt_beta=learn,
+    forgets=True,
     initial=INITIAL,
 )

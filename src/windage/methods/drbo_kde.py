@@ -7,13 +7,16 @@
 """
 
 from windage.acquisition import Acquisition, TotalVariation
+from windage.methods import as_published
 from windage.methods.method import Method, State
 from windage.methods.schedules import total_variation_radius
 
 
 def build(state: State) -> Acquisition:
     """The worst mean of the upper bound within a total-variation radius of the KDE."""
-    radius = state.radius(total_variation_radius(state.t, state.dc))
+    if state.settings.as_published:
+        return as_published.drbo_kde(state)
+    radius = state.radius(total_variation_radius(state.contexts_seen, state.dc))
     nodes, space = state.kde_nodes(), state.space()
     model, expected = state.models[0], state.evaluations
     return TotalVariation(model, nodes, radius, space, state.sqrt_beta, decisions=expected)
@@ -24,6 +27,6 @@ METHOD = Method(
     "kernel density estimate",
     "the worst mean within a total-variation distance",
     build,
-    settings=frozenset({"sqrt_beta", "lipschitz", "samples", "space_points", "radius"}),
+    settings=frozenset({"sqrt_beta", "lipschitz", "as_published", "samples", "space_points", "radius"}),
     robust=True,
 )

@@ -9,6 +9,7 @@
 
 from windage.acquisition import Acquisition, Mmd
 from windage.contexts import Nodes, grid
+from windage.methods import as_published
 from windage.methods.method import Method, State
 from windage.methods.schedules import mmd_radius
 
@@ -18,16 +19,19 @@ GRID = 100
 
 def counts(state: State, size: int) -> Nodes:
     """The contexts seen, counted on a grid."""
-    return grid(state.data.boxed_c, state.settings.grid or size)
+    kde = state.kde
+    return state.coded(grid(kde.centres, state.settings.grid or size, kde.weights, kde.kinds, kde.known))
 
 
 def ball_radius(state: State) -> float:
     """ε_t, or the setting."""
-    return state.radius(mmd_radius(state.t, state.settings.gamma))
+    return state.radius(mmd_radius(state.contexts_seen, state.settings.gamma))
 
 
 def build(state: State) -> Acquisition:
     """The worst mean of the upper bound within an MMD radius of the counts."""
+    if state.settings.as_published:
+        return as_published.drbo_mmd(state, GRID)
     return Mmd(state.models[0], counts(state, GRID), ball_radius(state), state.sqrt_beta)
 
 
@@ -36,6 +40,6 @@ METHOD = Method(
     "counts on a grid",
     "the worst mean within an MMD distance",
     build,
-    settings=frozenset({"sqrt_beta", "lipschitz", "grid", "radius", "gamma"}),
+    settings=frozenset({"sqrt_beta", "lipschitz", "as_published", "grid", "radius", "gamma"}),
     robust=True,
 )

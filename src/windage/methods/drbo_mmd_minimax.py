@@ -6,6 +6,7 @@
 """
 
 from windage.acquisition import Acquisition, Minimax
+from windage.methods import as_published
 from windage.methods.drbo_mmd import ball_radius, counts
 from windage.methods.method import Method, State
 
@@ -15,6 +16,8 @@ GRID = 1024
 
 def build(state: State) -> Acquisition:
     """The approximate worst mean of the upper bound within an MMD radius of the counts."""
+    if state.settings.as_published:
+        return as_published.drbo_mmd_minimax(state, GRID)
     return Minimax(state.models[0], counts(state, GRID), ball_radius(state), state.sqrt_beta)
 
 
@@ -23,6 +26,6 @@ METHOD = Method(
     "counts on a grid",
     "a quick approximation of drbo-mmd's worst mean",
     build,
-    settings=frozenset({"sqrt_beta", "lipschitz", "grid", "radius", "gamma"}),
+    settings=frozenset({"sqrt_beta", "lipschitz", "as_published", "grid", "radius", "gamma"}),
     robust=True,
 )

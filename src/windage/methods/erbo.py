@@ -5,13 +5,12 @@
 """
 
 from windage.acquisition import Acquisition, Expectation
-from windage.contexts import Nodes
 from windage.methods.method import Method, State
 
 
 def build(state: State) -> Acquisition:
     """The mean of the upper bound over the contexts seen."""
-    nodes = Nodes.equal(state.data.boxed_c)
+    nodes = state.seen_nodes()
     return Expectation(state.models[0], nodes, state.sqrt_beta, decisions=state.evaluations)
 
 

@@ -6,11 +6,14 @@
 
 from windage.acquisition import Acquisition, Expectation
 from windage.contexts import NO_CONTEXT
+from windage.methods import as_published
 from windage.methods.method import Method, State
 
 
 def build(state: State) -> Acquisition:
     """The upper bound itself."""
+    if state.settings.as_published:
+        return as_published.gp_ucb(state)
     return Expectation(state.models[0], NO_CONTEXT, state.sqrt_beta)
 
 
@@ -19,6 +22,6 @@ METHOD = Method(
     "none: contexts count as noise",
     "the upper bound itself",
     build,
-    settings=frozenset({"sqrt_beta", "lipschitz"}),
+    settings=frozenset({"sqrt_beta", "lipschitz", "as_published"}),
     uses_context=False,
 )

@@ -6,7 +6,6 @@
 """
 
 from windage.acquisition import Acquisition, Disagreement
-from windage.contexts import Nodes
 from windage.methods.method import Method, State
 
 AVERSION = 1.41
@@ -15,7 +14,7 @@ AVERSION = 1.41
 
 def build(state: State) -> Acquisition:
     """The mean of the upper bounds, less the surrogates' disagreement."""
-    nodes = Nodes.equal(state.data.boxed_c)
+    nodes = state.seen_nodes()
     expected = state.evaluations
     return Disagreement(state.models, nodes, state.sqrt_beta, AVERSION, decisions=expected)
 

@@ -8,14 +8,14 @@ from typing import Literal
 
 import numpy as np
 
-from windage.acquisition import Acquisition
-from windage.contexts import Kde, Nodes
+from windage.acquisition import Acquisition, MixtureBound
+from windage.contexts import NO_CONTEXT, Kde, Nodes, whole_space
 from windage.dataset import Dataset
 from windage.gp import KernelName, ProductGP
 from windage.gp.posterior import FEW, MANY
 from windage.methods.schedules import paper_sqrt_beta, theorem_sqrt_beta
 from windage.methods.settings import DETERMINISTIC, PAPER_SAMPLES, SHARED, THEOREM, Settings
-from windage.search import Seeds, sobol
+from windage.search import Seeds
 from windage.search.discrete import continuous
 from windage.space import Array
 
@@ -46,7 +46,8 @@ class State:
     """The surrogates; pending decisions are observations that they pretend to have."""
     data: Dataset
     density: Kde | None
-    """The estimated distribution of the context; None where there is no context."""
+    """The distribution of the next context, on the unit box; None where there is no context, or none was seen
+    yet."""
     settings: Settings
     sqrt_beta: float
     seeds: Seeds
@@ -55,6 +56,13 @@ class State:
     def t(self) -> int:
         """The number of observations."""
         return len(self.data)
+
+    @property
+    def contexts_seen(self) -> float:
+        """From how many contexts the distribution is known: n_eff where they have weights."""
+        if self.density is None or (self.density.weights is None and self.density.seen is None):
+            return self.data.contexts_seen
+        return max(self.density.count, 1.0)
 
     @property
     def dc(self) -> int:
@@ -74,15 +82,35 @@ class State:
             samples = PAPER_SAMPLES if self.dc <= 2 else DETERMINISTIC
         if samples == DETERMINISTIC:
             return self.deterministic_nodes()
-        return self.kde.monte_carlo(int(samples), np.random.default_rng(self.seeds("context samples")))
+        generator = np.random.default_rng(self.seeds("context samples"))
+        return self.coded(self.kde.monte_carlo(int(samples), generator))
 
     def deterministic_nodes(self) -> Nodes:
-        """Cells of the estimated distribution, or Sobol points from three contexts on."""
-        return self.kde.nodes(self.seeds("context samples"))
+        """Cells of the estimated distribution, or Sobol points from three numbers on."""
+        return self.coded(self.kde.nodes(self.seeds("context samples")))
 
-    def space(self) -> Array:
-        """Sobol points of the whole context space, n × Dc."""
-        return sobol(self.settings.space_points, self.dc, self.seeds("context space"))
+    def seen_nodes(self) -> Nodes:
+        """The contexts seen, with what is known of the next one in each of them."""
+        return self.coded(Nodes(self.kde.centres, self.kde.shares))
+
+    def coded(self, nodes: Nodes) -> Nodes:
+        """Nodes of the contexts' unit box as the GP sees them."""
+        return Nodes(self.data.code(nodes.points), nodes.weights)
+
+    def space(self, count: int | None = None, seed: int | None = None) -> Array:
+        """Sobol points of the whole context space, as the GP sees them; what is known stays."""
+        count = self.settings.space_points if count is None else count
+        seed = self.seeds("context space") if seed is None else seed
+        points = whole_space(count, seed, self.data.scale.kinds)
+        known = list(self.kde.known)
+        points[:, known] = self.kde.centres[0, known]
+        return self.data.code(points)
+
+    def moving(self) -> Array:
+        """1 for each coordinate of the context that is a number and not known, as the GP sees it; 0 else."""
+        kinds, known = self.data.scale.kinds, self.kde.known
+        free = [not kind.choice and d not in known for d, kind in enumerate(kinds)] + [False]  # time
+        return np.array([float(free[group]) for group in self.data.groups])
 
     def radius(self, schedule: float) -> float:
         """Of the ambiguity set: the setting, or else the schedule's."""
@@ -127,8 +155,17 @@ class Method:
     """Its own ``Settings.sqrt_beta``, by the number of decision variables."""
     learn_sqrt_beta: Callable[[int], float] = paper_sqrt_beta
     """The same with ``aim="learn"``, where that is among its settings."""
+    forgets: bool = False
+    """Whether ``forget="auto"`` learns how fast to forget contexts; else it never does, as in the papers."""
     initial: int = INITIAL
     """How many first decisions it needs where none is a choice; with choices, ``INITIAL``."""
+
+    def acquisition(self, state: State) -> Acquisition:
+        """Its acquisition function; the upper bound of the outcome itself where no context was seen yet."""
+        assert self.build is not None
+        if self.uses_context and state.density is None:
+            return MixtureBound(state.models, NO_CONTEXT, state.sqrt_beta)
+        return self.build(state)
 
     @property
     def used(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from windage.methods.schedules import root_sqrt_beta, total_variation_radius
 
 def build(state: State) -> Acquisition:
     """The upper bound of the worst expectation, averaged over the ensemble."""
-    radius = state.radius(total_variation_radius(state.t, state.dc))
+    radius = state.radius(total_variation_radius(state.contexts_seen, state.dc))
     return WorstBound(state.models, state.deterministic_nodes(), state.sqrt_beta, radius, state.space())
 
 

@@ -12,17 +12,17 @@ def theorem_sqrt_beta(t: int, dx: int, lipschitz: float = 1.0) -> float:
     return math.sqrt(max(beta, 0.0))
 
 
-def total_variation_radius(t: int, dc: int) -> float:
+def total_variation_radius(t: float, dc: int) -> float:
     """δ_t = t^(-2/(4+Dc)) (paper, Section 4.1), a full L1 distance."""
     return float(t ** (-2 / (4 + dc)))
 
 
-def mmd_radius(t: int, gamma: float = 0.1) -> float:
+def mmd_radius(t: float, gamma: float = 0.1) -> float:
     """ε_t = (2 + sqrt(2 log(1/γ)))/√t (Lemma 3 of Kirschner et al. 2020)."""
     return (2 + math.sqrt(2 * math.log(1 / gamma))) / math.sqrt(t)
 
 
-def wasserstein_radius(t: int) -> float:
+def wasserstein_radius(t: float) -> float:
     """ε_t = 0.3/√t (Micheli et al. 2025)."""
     return 0.3 / math.sqrt(t)
 

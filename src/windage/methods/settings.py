@@ -6,17 +6,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_args
 
+from windage.contexts.forgetting import Forget, half_life
 from windage.contexts.kde import Bandwidth, Boundary, check_rules
 from windage.errors import ConfigurationError
 from windage.gp.kernels import KERNELS, KernelName
+from windage.gp.records import SurrogateName
 from windage.space import one_of, plain, positive, whole
+from windage.space.checks import brief
 
 DETERMINISTIC: Literal["nodes"] = "nodes"
 PAPER_SAMPLES = 1024
 THEOREM: Literal["theorem"] = "theorem"
 Aim = Literal["earn", "learn"]
 """Whether every decision counts, or the recommendation alone."""
-SHARED = frozenset({"bandwidth", "boundary", "budget", "kernel", "raw_samples", "restarts"})
+MOST: Mapping[str, int] = {
+    "space_points": 2**16,
+    "raw_samples": 2**16,
+    "samples": 2**16,
+    "restarts": 2**12,
+    "grid": 2**12,
+    "members": 2**8,
+}
+"""More of them take gigabytes of memory and minutes of time, and do not move the decision."""
+SHARED = frozenset(
+    {"bandwidth", "boundary", "budget", "kernel", "raw_samples", "restarts", "screen", "surrogate"}
+    | {"forget", "distribution", "drift"}
+)
 """Settings that every method uses: ``recommend`` does, or the number of first decisions."""
 
 
@@ -55,10 +70,26 @@ class Settings:
     members: int | None = None
     """How many surrogates to average over, drawn from the posterior of kernels and hyper-parameters; 0: those
     fitted best, one a kernel. None: the method's own."""
+    surrogate: SurrogateName | None = None
+    """"2023" for the GP of the paper's own runs: Matérn-5/2, an output scale, and BoTorch's priors of that
+    year. None: today's. For comparisons."""
+    as_published: bool = False
+    """Whether to do as the paper's published code does where that is not what the paper says
+    (``windage.methods.as_published``). For the benchmark alone."""
     raw_samples: int = 1024
     """Sobol points that are scored before climbing."""
     restarts: int = 50
     """From how many of them to climb."""
+    forget: Forget = "auto"
+    """How old contexts lose weight in the density: a half-life in observations, or in days ("30 days"); None:
+    they never do; "auto": at a rate that is learnt with ``auto``, and never with the methods of the
+    papers."""
+    distribution: Mapping[str, Any] | None = None
+    """Contexts whose distribution is known for good, and what it is."""
+    drift: bool = False
+    """Whether outcomes themselves change with time: then time is an input of the GP."""
+    screen: bool = True
+    """Whether what looks mistyped is noticed: a warning when it is told, and no part in the fit."""
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
@@ -69,6 +100,7 @@ class Settings:
         return settings
 
     def _check(self) -> None:
+        self._check_sizes()
         if self.budget is not None:
             whole(self.budget, "budget", ConfigurationError, 1)
         one_of(self.aim, "aim", get_args(Aim))
@@ -90,7 +122,24 @@ class Settings:
             positive(self.radius, "radius", zero=True)
         if self.kernel is not None:
             one_of(self.kernel, "kernel", KERNELS)
+        if self.surrogate is not None:
+            one_of(self.surrogate, "surrogate", get_args(SurrogateName))
+            if self.kernel is not None:
+                raise ConfigurationError('surrogate="2023" has a kernel of its own: leave kernel out.')
+        for name in ("screen", "drift", "as_published"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigurationError(f"{name} must be True or False, not {brief(getattr(self, name))}.")
+        half_life(self.forget)
         check_rules(self.bandwidth, self.boundary)
+
+    def _check_sizes(self) -> None:
+        for name, most in MOST.items():
+            given = getattr(self, name)
+            if isinstance(given, int) and given > most:
+                raise ConfigurationError(
+                    f"{name} must be at most {most}, not {brief(given)}: more takes gigabytes of memory "
+                    "and does not move the decision. Choose a smaller one, or leave it out."
+                )
 
     def changed(self) -> dict[str, Any]:
         """The settings that differ from the defaults."""

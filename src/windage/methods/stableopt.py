@@ -7,14 +7,18 @@
 
 from windage.acquisition import Acquisition, WorstCase
 from windage.contexts import box
+from windage.methods import as_published
 from windage.methods.method import Method, State
 
 
 def build(state: State) -> Acquisition:
     """The least upper bound in the box."""
+    if state.settings.as_published:
+        return as_published.stableopt(state)
     count, seed = state.settings.space_points, state.seeds("context space")
-    nodes = box(state.data.boxed_c, state.kde.lower, state.kde.upper, count, seed)
-    return WorstCase(state.models[0], nodes, state.sqrt_beta)
+    kde = state.kde
+    nodes = box(kde.centres, kde.lower, kde.upper, count, seed, kde.weights, kde.kinds)
+    return WorstCase(state.models[0], state.coded(nodes), state.sqrt_beta)
 
 
 METHOD = Method(
@@ -22,6 +26,6 @@ METHOD = Method(
     "a box around the contexts seen",
     "the worst value anywhere in the box",
     build,
-    settings=frozenset({"sqrt_beta", "lipschitz", "space_points"}),
+    settings=frozenset({"sqrt_beta", "lipschitz", "as_published", "space_points"}),
     robust=True,
 )

@@ -6,16 +6,16 @@
 """
 
 from windage.acquisition import Acquisition, Wasserstein
-from windage.contexts import Nodes
 from windage.methods.method import Method, State
 from windage.methods.schedules import wasserstein_radius
 
 
 def build(state: State) -> Acquisition:
     """The mean of the upper bound, less the steepest slope."""
-    radius = state.radius(wasserstein_radius(state.t))
-    nodes = Nodes.equal(state.data.boxed_c)
-    return Wasserstein(state.models[0], nodes, state.sqrt_beta, radius, state.space())
+    radius = state.radius(wasserstein_radius(state.contexts_seen))
+    nodes = state.seen_nodes()
+    model, space, moving = state.models[0], state.space(), state.moving()
+    return Wasserstein(model, nodes, state.sqrt_beta, radius, space, moving)
 
 
 METHOD = Method(

@@ -4,17 +4,19 @@ Users speak in their own units and names; everything inside windage runs on unit
 is the only one that knows both.
 """
 
-from windage.space.checks import check_names, number, one_of, plain, positive, whole
-from windage.space.contexts import ContextScale, ContextSpace
-from windage.space.decisions import ONE_HOT, Block, DecisionSpace
+from windage.space.checks import check_names, days, number, one_of, plain, positive, whole
+from windage.space.contexts import ContextKind, ContextScale, ContextSpace
+from windage.space.decisions import FARTHEST, ONE_HOT, Block, DecisionSpace
 from windage.space.outcome import Direction, OutcomeScale
 from windage.space.parameters import Array, Categorical, Decision, Integer, Parameter, Real, Value
 
 __all__ = [
+    "FARTHEST",
     "ONE_HOT",
     "Array",
     "Block",
     "Categorical",
+    "ContextKind",
     "ContextScale",
     "ContextSpace",
     "Decision",
@@ -26,6 +28,7 @@ __all__ = [
     "Real",
     "Value",
     "check_names",
+    "days",
     "number",
     "one_of",
     "plain",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
 from numbers import Real as RealNumber
 from typing import Any
 
@@ -11,6 +12,11 @@ from windage.errors import ConfigurationError, InputError, WindageError, near_ma
 
 ONE = {"decision": "decision variable", "context": "context"}
 """What one name of a decision or of a context is called."""
+MOST_SEED = 2**128 - 1
+"""As many bits as NumPy's generators draw from."""
+SECONDS_A_DAY, MOST_DAYS = 86400.0, 1e9
+LONGEST = 200
+"""Characters of a value in a message."""
 
 
 def plain(value: object) -> object:
@@ -20,12 +26,21 @@ def plain(value: object) -> object:
     return value
 
 
+def brief(value: object) -> str:
+    """A value as a message shows it: cut where it is long. Python writes no whole number of 5,000 digits."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+
+
 def number(value: object, label: str, most: float = 1e300) -> float:
     """A finite float of magnitude up to ``most``, or an InputError that names ``label``."""
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, RealNumber):
         raise InputError(
-            f"{label} must be a number, but is {value!r} ({type(value).__name__}). Give a plain number."
+            f"{label} must be a number, but is {brief(value)} ({type(value).__name__}). Give a plain number."
         )
     try:
         result = float(value)
@@ -40,13 +55,38 @@ def number(value: object, label: str, most: float = 1e300) -> float:
     return result
 
 
+def days(value: object, label: str) -> float:
+    """A time in days since 1970, from a number of days, a date, a moment, or ISO text; or an InputError."""
+    value = plain(value)
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value.strip())
+        except ValueError:
+            raise InputError(
+                f"{label} is {brief(value)}: write it as 2026-11-18 or 2026-11-18T08:30."
+            ) from None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day)
+    if isinstance(value, datetime):
+        moment = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return moment.timestamp() / SECONDS_A_DAY
+    return number(value, label, MOST_DAYS)
+
+
 def whole(
-    value: object, label: str, kind: type[WindageError] = InputError, least: int = 0, words: str = ""
+    value: object,
+    label: str,
+    kind: type[WindageError] = InputError,
+    least: int = 0,
+    words: str = "",
+    most: int = 2**63 - 1,
 ) -> int:
-    """A whole number of at least ``least``, or an error of this kind."""
+    """A whole number from ``least`` to ``most``, or an error of this kind. Arrays hold no larger ones."""
     value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise kind(f"{label} must be a whole number, {least} or more{words}, not {value!r}.")
+        raise kind(f"{label} must be a whole number, {least} or more{words}, not {brief(value)}.")
+    if value > most:
+        raise kind(f"{label} must be at most {most}, not {brief(value)}.")
     return value
 
 
@@ -55,14 +95,14 @@ def positive(value: object, label: str, zero: bool = False, words: str = "") -> 
     numeric = isinstance(value, int | float) and not isinstance(value, bool)
     if not numeric or not 0 <= value <= 1e300 or (value == 0 and not zero):  # type: ignore[operator]
         kind = "0 or a positive" if zero else "a positive"
-        raise ConfigurationError(f"{label} must be {kind} number{words}, not {value!r}.")
+        raise ConfigurationError(f"{label} must be {kind} number{words}, not {brief(value)}.")
 
 
 def one_of(value: object, label: str, known: Sequence[str]) -> None:
     """A ConfigurationError where a setting is none of the known words."""
     if not isinstance(value, str) or value not in known:
         raise ConfigurationError(
-            f"{label} must be one of {', '.join(known)}, not {value!r}.{near_match(value, known)}"
+            f"{label} must be one of {', '.join(known)}, not {brief(value)}.{near_match(value, known)}"
         )
 
 

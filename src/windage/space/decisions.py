@@ -27,6 +27,8 @@ from windage.space.parameters import (
 
 ONE_HOT = math.sqrt(0.5)
 """Height of a one-hot coordinate: two different choices are then at distance 1."""
+FARTHEST = 1e6
+"""Of the unit box: what lies further out is no less like the rest, and its square must not overflow."""
 
 
 @dataclass(frozen=True)
@@ -92,8 +94,15 @@ class DecisionSpace:
             name: p.check(given[name], f"decision variable {name!r}") for name, p in self.parameters.items()
         }
 
+    def recall(self, decision: object) -> dict[str, Any]:
+        """A decision of the past: bounds and steps may have been others then. Or an InputError."""
+        given = check_names(decision, self.names, "decision")
+        return {
+            name: p.recall(given[name], f"decision variable {name!r}") for name, p in self.parameters.items()
+        }
+
     def encode(self, decisions: Sequence[Decision]) -> Array:
-        """Points of the unit box, n × d."""
+        """Points of the unit box, n × d; outside of it where a past decision is outside of its bounds."""
         points = np.zeros((len(decisions), self.blocks[-1].stop))
         for (name, parameter), block in zip(self.parameters.items(), self.blocks, strict=True):
             column = [decision[name] for decision in decisions]
@@ -104,7 +113,9 @@ class DecisionSpace:
                 values = np.asarray(column, dtype=float)
                 low, high = _ends(parameter)
                 warped = parameter.warp(values) if isinstance(parameter, Real) else values
-                points[:, block.start] = np.clip((warped - low) / (high - low), 0, 1)
+                inside = (values >= parameter.low) & (values <= parameter.high)
+                ends = np.where(inside, 0.0, -FARTHEST), np.where(inside, 1.0, FARTHEST)
+                points[:, block.start] = np.clip((warped - low) / (high - low), *ends)
         return points
 
     def decode(self, point: Array) -> dict[str, Any]:

@@ -25,6 +25,8 @@ SLACK = 1e-9
 """Share of a range by which rounding may push a number over its bound; it is then put on the bound."""
 MOST_BOUND = 1e150
 """Bounds, decisions and contexts beyond this would overflow when squared."""
+TINY = 1 / MOST_BOUND
+"""A range below this would vanish when squared: it is none."""
 MOST_LOG = 700.0
 """The logarithm of the largest number that is drawn from a density on a log scale."""
 FENCE = 3.0
@@ -96,6 +98,20 @@ class Real:
             )
         return inside
 
+    def recall(self, value: object, label: str) -> float:
+        """The value of a past decision as a float, outside of the bounds or not; or an InputError."""
+        result = number(value, label, MOST_BOUND)
+        if self.log and result <= 0:
+            raise InputError(f"{label} is {result!r}, but it is log-scaled and must be above 0.")
+        low = -math.inf if self.low is None else self.low
+        high = math.inf if self.high is None else self.high
+        inside = min(max(result, low), high)
+        return inside if abs(result - inside) <= self._slack(inside) else result
+
+    def allows(self, value: float) -> bool:
+        """Whether a value lies within the bounds."""
+        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
+
     def _slack(self, bound: float) -> float:
         """How far rounding may push a number over this bound: on a log scale, a share of the bound itself."""
         if self.log or self.low is None or self.high is None:
@@ -132,11 +148,10 @@ class Real:
         high = ends[1] if ends[1] is not None else min(values.max(), max(third + reach, few[1]))
         if not high - low > SLACK * max(abs(low), abs(high)):  # most are equal: whatever there is counts
             low, high = min(low, values.min()), max(high, values.max())
-        width = high - low
-        if width > SLACK * max(abs(low), abs(high)):
-            margin = MARGIN * width
-        else:  # nothing to scale by yet: a guess of the magnitude
-            margin = (max(abs(low), abs(high)) or 1.0) / 2
+        width, size = high - low, max(abs(low), abs(high))
+        # with nothing to scale by yet, a guess of the magnitude
+        guess = (size if size > TINY else 1.0) / 2
+        margin = MARGIN * width if width > max(SLACK * size, TINY) else guess
         low = low - margin if ends[0] is None else low
         high = high + margin if ends[1] is None else high
         return float(low), float(high)
@@ -176,6 +191,11 @@ class Integer:
             )
         return int(result)
 
+    def recall(self, value: object, label: str) -> float:
+        """The value of a past decision, outside of the bounds or not whole; or an InputError."""
+        result = number(value, label, MOST_BOUND)
+        return int(result) if result == round(result) else result
+
 
 @dataclass(frozen=True, init=False)
 class Categorical:
@@ -211,6 +231,10 @@ class Categorical:
             + near_match(value, [c for c in self.choices if isinstance(c, str)])
         )
 
+    def recall(self, value: object, label: str) -> Value:
+        """The choice of a past decision, which must still be one; or an InputError."""
+        return self.check(value, label)
+
 
 Parameter = Real | Integer | Categorical
 
@@ -228,10 +252,6 @@ def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str
         if name == "value":
             raise ConfigurationError(f"a {one} cannot be named 'value': that is the outcome. Rename it.")
         if not isinstance(parameter, allowed):
-            hint = (
-                " Give a count as Real; a kind of condition as a Real of its own, 0 or 1."
-                if kind == "context" and isinstance(parameter, Integer | Categorical)
-                else f" For a range write {name!r}: Real(low, high)."
-            )
+            hint = f" For a range write {name!r}: Real(low, high)."
             raise ConfigurationError(f"{one} {name!r} must be a {words}, not {parameter!r}.{hint}")
     return dict(space)

@@ -13,15 +13,24 @@ from typing import TYPE_CHECKING, Any
 from windage.errors import WindageWarning, missing_extra
 
 if TYPE_CHECKING:
-    from windage.studies.records import report_context
+    from windage.studies.records import report_context, report_forecast, report_known
     from windage.studies.sampler import ContextSampler, recommend
 
-__all__ = ["ContextSampler", "WindageWarning", "recommend", "report_context"]
+__all__ = [
+    "ContextSampler",
+    "WindageWarning",
+    "recommend",
+    "report_context",
+    "report_forecast",
+    "report_known",
+]
 
 _LAZY = {
     "ContextSampler": "windage.studies.sampler",
     "recommend": "windage.studies.sampler",
     "report_context": "windage.studies.records",
+    "report_forecast": "windage.studies.records",
+    "report_known": "windage.studies.records",
 }
 
 

@@ -22,6 +22,8 @@ from optuna.distributions import (
 from windage.errors import ConfigurationError
 from windage.space import Categorical, Integer, Parameter, Real, Value
 
+MOST = 1e100
+"""No past value is beyond it."""
 STEP_TOLERANCE = 1e-8
 """How far, in steps, a value may be from a whole number of them. Optuna's own."""
 
@@ -66,13 +68,34 @@ class Axis:
         steps = 0.0 if step is None else (inner - low) / step
         return bool(abs(steps - round(steps)) < STEP_TOLERANCE)
 
+    def recalls(self, value: Any) -> bool:
+        """Whether the value may have been one of this parameter, when bounds and step were others."""
+        if self.holds(value):
+            return True
+        if isinstance(self.distribution, CategoricalDistribution) or self.parameter is None:
+            return False
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < MOST:
+            return False
+        return value > 0 or not self.distribution.log  # type: ignore[attr-defined]
+
+    def wide(self, value: Any) -> BaseDistribution:
+        """The parameter with bounds so wide, and a step so fine, that it holds a value that it recalls."""
+        kind = self.distribution
+        if self.holds(value) or not isinstance(kind, IntDistribution | FloatDistribution):
+            return kind
+        low, high = min(kind.low, value), max(kind.high, value)
+        if isinstance(kind, IntDistribution):
+            return IntDistribution(int(low), int(high), log=kind.log)
+        return FloatDistribution(low, high, log=kind.log)
+
     def to_windage(self, value: Any) -> Value:
-        """Optuna's value as windage's."""
+        """Optuna's value as windage's; off the step, a number of steps that is not whole."""
         distribution = self.distribution
         if isinstance(distribution, CategoricalDistribution):
             return str(int(distribution.to_internal_repr(value)))
         if isinstance(self.parameter, Integer):
-            return _steps(value, distribution)
+            kind: Any = distribution
+            return _steps(value, kind) if self.holds(value) else (value - kind.low) / kind.step
         return float(value)
 
     def to_optuna(self, value: Value) -> Any:
@@ -124,6 +147,14 @@ class Axes:
     def holds(self, params: Mapping[str, Any]) -> bool:
         """Whether a trial's parameters are a decision of this space."""
         return all(name in params and axis.holds(params[name]) for name, axis in self.axes.items())
+
+    def recalls(self, params: Mapping[str, Any]) -> bool:
+        """Whether a trial's parameters may have been a decision, when bounds and steps were others."""
+        return all(name in params and axis.recalls(params[name]) for name, axis in self.axes.items())
+
+    def outside(self, params: Mapping[str, Any]) -> list[str]:
+        """The parameters of a trial that are outside of their bounds, or off their step."""
+        return [name for name, axis in self.axes.items() if not axis.holds(params[name])]
 
     def to_windage(self, params: Mapping[str, Any]) -> dict[str, Value]:
         """A trial's parameters as a decision."""

@@ -15,9 +15,12 @@ from optuna.exceptions import ExperimentalWarning
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from windage.errors import InputError, TrialError, WindageError, missing_extra
+from windage.space import Categorical
 from windage.studies import reading, records
+from windage.studies.beforehand import kept
 from windage.studies.file import StudyFile
 from windage.studies.plotly_parts import named
+from windage.studies.second_look import oddities
 from windage.studies.store import StudyStore
 
 SIGN = "**windage:** "
@@ -42,7 +45,9 @@ def register_form(store: StudyStore) -> None:
     for name in _asked_for(file):
         quantity = file.quantities[name]
         parts = (f"in {quantity.unit}" if quantity.unit else "", quantity.description)
-        described = ": ".join(part for part in parts if part) or "a number"
+        kind = file.contexts.get(name)
+        choices = f"one of {', '.join(map(str, kind.choices))}" if isinstance(kind, Categorical) else ""
+        described = ": ".join(part for part in (*parts, choices) if part) or "a number"
         widgets.append(dashboard.TextInputWidget(description=described, user_attr_key=name))
     dashboard.register_user_attr_form_widgets(store.study, widgets)
     with warnings.catch_warnings():
@@ -55,11 +60,37 @@ def _asked_for(file: StudyFile) -> list[str]:
 
 
 def submitted(file: StudyFile, trial: FrozenTrial) -> dict[str, Any] | None:
-    """What was entered for a trial; None where the form is not complete."""
-    found = {name: trial.user_attrs.get(name) for name in _asked_for(file)}
-    if any(entry is None for entry in found.values()):
-        return None
-    return {name: entry.strip() if isinstance(entry, str) else entry for name, entry in found.items()}
+    """What was entered for a trial; None where the form is not complete.
+
+    What was known before the decision, or is optional, may be left empty.
+    """
+    known = kept(trial, file.contexts).known
+    found: dict[str, Any] = {}
+    for name in _asked_for(file):
+        entry = trial.user_attrs.get(name)
+        entry = entry.strip() if isinstance(entry, str) else entry
+        free = name in known or name in file.optional
+        if entry is None and not free:
+            return None
+        if not free or entry not in (None, ""):
+            found[name] = entry
+    return found
+
+
+def _met(file: StudyFile, entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: entries[name] for name in file.contexts if name in entries}
+
+
+def wrong(file: StudyFile, entries: Mapping[str, Any]) -> str:
+    """What is wrong with a form, in a sentence; empty where nothing is."""
+    typed = {name: str(entries.get(name, "")).strip() for name in file.contexts}
+    met = {name: entry for name, entry in typed.items() if entry or name not in (*file.known, *file.optional)}
+    try:
+        file.check_known(met)
+        file.check_value(str(entries.get("value", "")).strip())
+    except InputError as error:
+        return f"{error} Correct it in the form, and submit again."
+    return ""
 
 
 @dataclass
@@ -109,8 +140,9 @@ class ResultCollector:
 
     def _tell(self, trial: FrozenTrial, entries: Mapping[str, Any]) -> bool:
         store = self.store
-        met = {name: entries[name] for name in store.file.contexts}
+        met = _met(store.file, entries)
         try:
+            odd = self._odd(trial, met, entries["value"])
             entry = store.tell(trial.number, met, entries["value"])
         except TrialError:
             now = reading.trial(store.study, trial.number)
@@ -124,16 +156,27 @@ class ResultCollector:
             self.say(f"decision {trial.number} not taken: {error}")
             return False
         shown = in_words(store.file.show({**entry.context, "value": entry.value}))
-        note(store, trial, f"told: {shown}.", only_replace=True)
+        if odd:
+            mend = f"windage correct {store.file.path} {trial.number} ..."
+            note(store, trial, f"told: {shown}. {' '.join(odd)} If that is wrong:  {mend}")
+        else:
+            note(store, trial, f"told: {shown}.", only_replace=True)
         self.say(f"decision {trial.number} told: {shown}")
         return True
+
+    def _odd(self, trial: FrozenTrial, met: Mapping[str, Any], value: Any) -> list[str]:
+        """What looks mistyped. It is taken: the form cannot ask again."""
+        file = self.store.file
+        outcome = file.check_value(value)
+        context = file.check_context(met, kept(trial, file.contexts).known)
+        return oddities(self.store, records.published(trial), context, outcome)
 
     def _compare(self, trial: FrozenTrial, entries: Mapping[str, Any]) -> None:
         """Someone else was first, and told something else: say that the entries do not count."""
         file = self.store.file
         told = {**records.context_of(trial), "value": trial.value}
         try:
-            met = file.check_context({name: entries[name] for name in file.contexts})
+            met = file.check_context(_met(file, entries), kept(trial, file.contexts).known)
             same = {**met, "value": file.check_value(entries["value"])} == told
         except WindageError:
             same = False

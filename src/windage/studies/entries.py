@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from windage.studies.beforehand import NOTHING, Beforehand
 
 
 @dataclass(frozen=True)
@@ -13,6 +16,10 @@ class Asked:
 
     number: int
     decision: dict[str, Any]
+    why: str = ""
+    """What the decision is for; empty where nobody asked."""
+    beforehand: Beforehand = NOTHING
+    """What was known before it."""
 
 
 @dataclass(frozen=True)
@@ -25,17 +32,31 @@ class Pending:
     """Seconds since it was asked for."""
     counts: bool
     """Whether the next ask allows for it: it is made, and its lease has not ended."""
+    why: str = ""
+    """What the decision is for, as it was said when it was asked for."""
+    beforehand: Beforehand = NOTHING
+    """What was known before it."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A finished observation."""
+    """A finished observation, as it counts now."""
 
     number: int
     decision: dict[str, Any]
-    context: dict[str, float]
+    context: dict[str, Any]
     value: float
     told: datetime | None
+    date: str = ""
+    """Of what happened, as ISO text, where a table gave one."""
+    was: Mapping[str, Any] = field(default_factory=dict)
+    """What was told before it was corrected: by the names that were; None for what was not told."""
+    why: str = ""
+    """The reason of its last change."""
+    forgotten: bool = False
+    """Whether it no longer counts."""
+    forecast: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What had been forecast, by context."""
 
 
 @dataclass(frozen=True)
@@ -43,5 +64,13 @@ class State:
     """How a study stands."""
 
     entries: list[Entry]
+    """Those that count."""
     pending: list[Pending]
     failed: int
+    forgotten: list[Entry] = field(default_factory=list)
+    """Those that were told and no longer count."""
+
+    @property
+    def open(self) -> list[Pending]:
+        """Decisions under way that count, the oldest first."""
+        return [p for p in self.pending if p.counts]

@@ -23,6 +23,7 @@ def file_sampler(file: StudyFile) -> ContextSampler:
         found = ContextSampler(
             file.contexts, file.space, method, seed, file.initial, file.lease, **file.settings
         )
+        found.warns_of_flags = False  # windage status names them
         if file.axes.decisions:
             found.new_optimizer(file.axes, file.direction)
     except (ConfigurationError, TypeError) as error:

@@ -22,7 +22,7 @@ from optuna.storages import BaseStorage
 
 from windage.errors import missing_extra
 from windage.studies.optuna_internals import database_of
-from windage.studies.storage import StorageError
+from windage.studies.storage import PRIVATE, StorageError
 
 Purpose = Literal["asking", "telling"]
 PATIENCE = 600.0
@@ -73,7 +73,7 @@ def _between_processes(backend: Any, study_name: str, purpose: Purpose) -> Abstr
         if engine.dialect.name == "postgresql":
             return _advisory(engine, study_name, purpose)
         if engine.dialect.name == "sqlite" and engine.url.database not in (None, "", ":memory:"):
-            return _file(f"{engine.url.database}.{purpose}", study_name, purpose)
+            return _file(engine.url.database, study_name, purpose)
     return nullcontext()
 
 
@@ -127,13 +127,14 @@ def _backend_that_holds(connection: Any, key: int) -> str:
 
 
 @contextmanager
-def _file(path: str, study_name: str, purpose: Purpose) -> Iterator[None]:
-    """A lock on a file; another beside it says who holds it."""
+def _file(database: str, study_name: str, purpose: Purpose) -> Iterator[None]:
+    """A lock on a file; another beside it says who holds it. Who may write the database may lock it."""
     try:
         from filelock import FileLock, Timeout
     except ImportError as error:
         raise missing_extra("filelock", "studies", "a study on SQLite") from error
-    lock, holder = FileLock(path), Path(f"{path}.holder")
+    path, mode = f"{database}.{purpose}", _mode(database)
+    lock, holder = FileLock(path, mode=mode), Path(f"{path}.holder")
     try:
         lock.acquire(timeout=PATIENCE)
     except Timeout:
@@ -141,12 +142,21 @@ def _file(path: str, study_name: str, purpose: Purpose) -> Iterator[None]:
     try:
         with suppress(OSError):
             mine = {"pid": os.getpid(), "host": socket.gethostname(), "since": int(time.time())}
-            holder.write_text(json.dumps(mine))
+            with open(holder, "w", opener=lambda name, flags: os.open(name, flags, mode)) as out:
+                out.write(json.dumps(mine))
         yield
     finally:
         with suppress(OSError):
             holder.unlink()
         lock.release()
+
+
+def _mode(database: str) -> int:
+    """The mode of new files beside a database: its own, as SQLite's are."""
+    try:
+        return os.stat(database).st_mode & 0o666
+    except OSError:
+        return PRIVATE
 
 
 def _process_that_holds(holder: Path) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import weakref
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 from socketserver import ThreadingMixIn
 from typing import Any
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
 from windage.errors import WindageError
 from windage.studies import reading
-from windage.studies.collector import ResultCollector, Say, libraries, register_form
+from windage.studies.collector import ResultCollector, Say, libraries, register_form, wrong
+from windage.studies.guard import HOST, guarded, new_token
 from windage.studies.plot_worker import PlotWorker
 from windage.studies.storage import full_storage
 from windage.studies.store import StudyStore
 
-HOST = "127.0.0.1"
 POLL_SECONDS = 0.5
 """Between two collections of results, and between two checks whether pictures are out of date."""
 PATIENCE = 10.0
@@ -33,29 +33,6 @@ class _Quiet(WSGIRequestHandler):
         """Nothing: the page asks every few seconds."""
 
 
-Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
-
-
-def _guarded(application: Application) -> Application:
-    """Refuse requests of other web pages, and those that rename or delete the study."""
-
-    def guarded(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
-        host = str(environ.get("HTTP_HOST", "")).rsplit(":", 1)[0]
-        origin = environ.get("HTTP_ORIGIN")
-        renames = str(environ["PATH_INFO"]).rstrip("/").endswith("/rename")
-        reason = ""
-        if host not in (HOST, "localhost") or origin not in (None, f"http://{environ['HTTP_HOST']}"):
-            reason = "This page answers to its own machine only."
-        elif environ["REQUEST_METHOD"] == "DELETE" or renames:
-            reason = "The study belongs to its file: it is renamed and deleted there, not here."
-        if not reason:
-            return application(environ, start)
-        start("403 Forbidden", [("Content-Type", "application/json")])
-        return [json.dumps({"reason": reason}).encode()]
-
-    return guarded
-
-
 class Page:
     """The server with its result collector and its plot worker.
 
@@ -65,13 +42,13 @@ class Page:
     def __init__(self, store: StudyStore, port: int, keep_asking: bool, say: Say) -> None:
         dashboard = libraries()
         self.store, self._say = store, say
-        self._stop = threading.Event()
+        self._stop, self._token = threading.Event(), new_token()
         self._threads: list[threading.Thread] = []
         try:
             with store.faults():
                 storage = full_storage(store.file.storage)
             weakref.finalize(self, storage.engine.dispose)  # open connections end with the page
-            application = _guarded(dashboard.wsgi(storage))
+            application = guarded(dashboard.wsgi(storage), self._token, partial(wrong, store.file))
             self._server = make_server(HOST, port, application, _Server, _Quiet)
         except OSError as error:
             raise WindageError(
@@ -82,9 +59,9 @@ class Page:
 
     @property
     def address(self) -> str:
-        """Where the study is shown."""
+        """Where the study is shown, with the token that opens it."""
         key = reading.study_id(self.store.study)
-        return f"http://{HOST}:{self._server.server_port}/dashboard/studies/{key}"
+        return f"http://{HOST}:{self._server.server_port}/dashboard/studies/{key}?token={self._token}"
 
     def serve(self) -> None:
         """Serve until ``close``."""

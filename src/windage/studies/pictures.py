@@ -17,6 +17,7 @@ import numpy as np
 from optuna.distributions import BaseDistribution, CategoricalDistribution
 
 from windage.plots import ACCENT, INK, PALE, SOFT
+from windage.space import Categorical, Integer, Real
 from windage.studies.file import StudyFile
 from windage.studies.plotly_parts import (
     axis_of,
@@ -62,7 +63,12 @@ class Engine:
 
 def overview(engine: Engine, best: Recommendation) -> dict[str, Any]:
     """The pictures of what is known now, by their ids."""
-    found = {f"windage-density-{i}": density(engine, name) for i, name in enumerate(engine.file.contexts)}
+    rows = engine.optimizer.observations.contexts
+    found = {
+        f"windage-density-{i}": density(engine, name)
+        for i, name in enumerate(engine.file.contexts)
+        if any(row[name] is not None for row in rows)
+    }
     for i, name in enumerate(engine.file.space):
         part = _slice(engine, best, name)
         found[f"windage-expected-{i}"] = expected(engine, best, part)
@@ -84,20 +90,20 @@ class Slice:
 
 def _slice(engine: Engine, best: Recommendation, name: str) -> Slice:
     distribution = engine.file.space[name]
-    values = _values(distribution)
+    values = values_of(distribution)
     found = engine.predict([{**best.decision, name: value} for value in values])
     choices = isinstance(distribution, CategoricalDistribution)
     return Slice(name, [str(v) for v in values] if choices else values, found, choices)
 
 
-def _values(distribution: BaseDistribution) -> list[Any]:
+def values_of(distribution: BaseDistribution, points: int = POINTS) -> list[Any]:
     """Values of a decision variable from one end to the other."""
     if isinstance(distribution, CategoricalDistribution):
         return list(distribution.choices)
     d: Any = distribution
     if d.low == d.high:
         return [d.low]
-    line = np.geomspace(d.low, d.high, POINTS) if d.log else np.linspace(d.low, d.high, POINTS)
+    line = np.geomspace(d.low, d.high, points) if d.log else np.linspace(d.low, d.high, points)
     line[[0, -1]] = d.low, d.high
     if d.step is None:
         return [float(v) for v in line]
@@ -109,7 +115,10 @@ def _values(distribution: BaseDistribution) -> list[Any]:
 def density(engine: Engine, name: str) -> Any:
     """The contexts seen, one mark each, and their estimated density."""
     file, optimizer, real = engine.file, engine.optimizer, engine.file.contexts[name]
+    if not isinstance(real, Real):
+        return _shares(engine, name, real)
     seen = optimizer.observations.context_array((name,))[:, 0]
+    seen = seen[~np.isnan(seen)]
     estimate = optimizer.density.marginal(name)
     scaled = np.log(seen) if real.log else seen
     reach = 0.1 * np.ptp(scaled) if real.log else 4 * estimate.bandwidth[name]
@@ -129,6 +138,29 @@ def density(engine: Engine, name: str) -> Any:
         ],
         {"title": {"text": html.escape(named(file, name))}, "type": "log" if real.log else "linear"},
         {"title": {"text": "density"}, "rangemode": "tozero"},
+    )
+
+
+def _shares(engine: Engine, name: str, kind: Integer | Categorical) -> Any:
+    """How often each choice, or each whole number, was seen, and its estimated probability."""
+    file, optimizer = engine.file, engine.optimizer
+    met = [row[name] for row in optimizer.observations.contexts if row[name] is not None]
+    estimate = optimizer.density.marginal(name)
+    if isinstance(kind, Categorical):
+        levels: Sequence[Any] = kind.choices
+    else:
+        levels = sorted(set(met)) if kind.high - kind.low > POINTS else range(kind.low, kind.high + 1)
+    names = [str(level) for level in levels]
+    shares = plain([met.count(level) / len(met) for level in levels])
+    likely = plain([estimate.pdf(level) for level in levels])
+    bars = {"type": "bar", "x": names, "y": shares, "name": "seen", "marker": {"color": PALE}}
+    marks = markers(names, likely, "estimated", {"color": INK, "size": 7})
+    along = {"type": "category", "categoryorder": "array", "categoryarray": names}
+    return figure(
+        f"Estimated distribution of {named(file, name)}",
+        [bars, marks],
+        {"title": {"text": html.escape(named(file, name))}, **along},
+        {"title": {"text": "probability"}, "rangemode": "tozero"},
     )
 
 

@@ -13,6 +13,7 @@ from windage.studies import pictures, reading
 from windage.studies.collector import in_words
 from windage.studies.history import History
 from windage.studies.optuna_internals import PLOT_DATA
+from windage.studies.quantities import counted
 from windage.studies.store import StudyStore
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class PlotWorker:
             "recommended": in_words(file.show(best.decision)),
             "expected": f"{show(best.expected)} on average, 95 % between {low} and {high}",
             "worst case": f"{show(best.worst_case)} on average, if conditions turn out worse than seen",
-            "known": f"{count} observations. {best.note}".strip(),
+            "known": f"{counted(count, 'observation')}. {best.note}".strip(),
             "best trial": "is the luckiest draw, not what to do",
         }
         for key, text in words.items():

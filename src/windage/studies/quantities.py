@@ -5,9 +5,19 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Any
 
 from windage.errors import InputError
+from windage.studies import numerals
+
+DIGITS = 3
+"""Of a number, and of the range of a decision variable: more is noise."""
+STEP_DIGITS = 6
+"""Of a step that has no end, such as a third."""
+FEWEST, MOST = 1e-4, 1e15
+"""Smaller and larger numbers are written with powers of ten."""
 
 
 @dataclass(frozen=True)
@@ -18,37 +28,105 @@ class Quantity:
     """Such as kg; printed after the number."""
     description: str = ""
     """What it is, in a few words."""
+    places: int | None = None
+    """Decimal places that are shown; None: three digits, and whole numbers in full."""
 
     def show(self, value: Any) -> str:
         """A value with its unit."""
-        return f"{figure(value)} {self.unit}".rstrip()
+        return f"{self.figure(value)} {self.unit}".rstrip()
+
+    def figure(self, value: Any) -> str:
+        """A value without its unit."""
+        return figure(value, self.places)
+
+    def in_full(self, value: float) -> str:
+        """A value with its unit, each digit as it was told."""
+        text = str(value).removesuffix(".0") if isinstance(value, float) else str(value)
+        return f"{text} {self.unit}".rstrip()
 
 
-def figure(value: Any) -> str:
-    """A number as people write it: six digits or more, and no powers of ten but for the very large."""
+def figure(value: Any, places: int | None = None) -> str:
+    """A number as people write it, to so many decimal places; None: to three digits, and above 1000 as whole.
+
+    No powers of ten but for the very large and the very small.
+    """
     if not isinstance(value, float):
         return str(value)
-    if value == 0 or not 1e-4 <= abs(value) < 1e15:
-        return f"{value:.6g}"
-    places = max(0, 5 - math.floor(math.log10(abs(value))))
+    if value == 0 or not FEWEST <= abs(value) < MOST:
+        return f"{value:.{DIGITS}g}"
+    if places is None:
+        places = max(0, DIGITS - 1 - math.floor(math.log10(abs(value))))
     text = f"{value:.{places}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    text = text.rstrip("0").rstrip(".") if "." in text else text
+    return "0" if text == "-0" else text
 
 
-def typed(value: Any, label: str) -> Any:
-    """Text as a number, or an InputError; other values are left to the checks that follow."""
+def places_of(low: float, high: float, step: float | None = None, log: bool = False) -> int | None:
+    """The decimal places that a decision variable needs to be carried out: its step's, or its range's.
+
+    None where three digits do: on a logarithmic scale.
+    """
+    if step is not None:
+        exact = max(_places(step), _places(low))
+        return max(0, min(exact, STEP_DIGITS - math.ceil(math.log10(step))))
+    if log or not 0 < high - low < math.inf:
+        return None
+    found = DIGITS - math.ceil(math.log10(high - low))
+    return max(0, found) if found <= -math.log10(FEWEST) + DIGITS else None
+
+
+def _places(number: float) -> int:
+    """The decimal places that a number is written with."""
+    exponent = Decimal(repr(float(number))).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def counted(count: int, one: str) -> str:
+    """``1 row``, ``3 rows``."""
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
+def since(age: float, now: datetime | None = None) -> str:
+    """When something was so many seconds ago: ``08:15``, ``Monday``, ``3 November``, ``3 November 2025``."""
+    now = now or datetime.now()
+    then = now - timedelta(seconds=age)
+    days = (now.date() - then.date()).days
+    if days == 0:
+        return f"{then:%H:%M}"
+    if days < 7:
+        return f"{then:%A}"
+    return f"{then.day} {then:%B}" + ("" if then.year == now.year else f" {then.year}")
+
+
+def typed(value: Any, label: str, unit: str = "") -> Any:
+    """Text as a number, or an InputError; other values are left to the checks that follow.
+
+    A point is the decimal one. A comma is too where it cannot stand for thousands. A currency sign, and the
+    variable's own unit, may stand beside the number.
+    """
     if not isinstance(value, str):
         return value
+    text = value.strip()
+    bare = text[: -len(unit)].rstrip() if unit and text.endswith(unit) else text
     try:
-        return float(value)
+        return float(numerals.plain(bare, None, "", label) if not _is_float(bare) else bare)
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+    hint = " Write the number alone, such as 12.5."
+    if re.match(r"[+-]?[\d.,]+\s*[^\d\s.,]", text):
+        hint = " Write the number alone, without a unit."
+    if re.fullmatch(r"[\doOlI.,]+", text):
+        hint = " There is a letter in it."
+    if "=" in text:
+        hint = " Give one at a time."
+    raise InputError(f"{label} is {value!r}, which is no number.{hint}")
+
+
+def _is_float(text: str) -> bool:
+    """Whether Python reads it as a number; ``1_000`` is none to people."""
+    try:
+        float(text)
     except ValueError:
-        hint = f" Write {pointed(value)}, with a point." if pointed(value) else ""
-        if re.match(r"[+-]?[\d.]+\s*[^\d\s.,]", value):
-            hint = " Write the number alone, without a unit."
-        raise InputError(f"{label} is {value!r}, which is no number.{hint}") from None
-
-
-def pointed(text: str) -> str:
-    """A number with a decimal comma as one with a point; empty where it is none."""
-    candidate = text.replace(",", ".")
-    return candidate if re.fullmatch(r"[+-]?\d+\.\d+", candidate) and "," in text else ""
+        return False
+    return "_" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,21 +13,26 @@ from optuna.distributions import (
     IntDistribution,
 )
 
-from windage.errors import ConfigurationError
-from windage.space import Real, number
+from windage.errors import ConfigurationError, near_match
+from windage.space import Categorical, Integer, Parameter, Real, number
 
-NUMERIC = ("low", "high", "step", "log", "integer")
-"""Keys of a decision variable that is a number."""
-FLAGS, TEXTS = ("integer", "log"), ("unit", "description")
+NUMERIC = ("low", "high", "step", "log", "integer", "outside")
+"""Keys of a variable that is a number."""
+FLAGS, TEXTS = ("integer", "log", "known", "optional"), ("unit", "description")
+FOREVER = "never"
+"""How a file says that nothing is forgotten: TOML has no None."""
+FORGET = f'"auto", "{FOREVER}", a number of observations such as 30, or "30 days"'
 MOST_DAYS = 36500
 SLACK = 1e-9
 """Share of a step by which rounding may make the range smaller."""
+MOST_STEPS = 1e12
+"""Of a range: beyond it steps are finer than rounding, and Optuna cannot count them."""
 
 
 def distribution(row: dict[str, Any]) -> BaseDistribution:
     """A decision variable, as Optuna describes it."""
     if "choices" in row:
-        return _categorical(row)
+        return CategoricalDistribution(_choices(row))
     for side in ("low", "high"):
         if side not in row:
             raise ConfigurationError(f"{side} is missing: a decision variable needs both bounds, or choices.")
@@ -42,7 +48,8 @@ def distribution(row: dict[str, Any]) -> BaseDistribution:
     return FloatDistribution(low, high, log=log, step=step)
 
 
-def _categorical(row: dict[str, Any]) -> CategoricalDistribution:
+def _choices(row: dict[str, Any]) -> list[Any]:
+    """Words or numbers of which there is always one."""
     choices = row["choices"]
     beside = [key for key in NUMERIC if key in row]
     if beside:
@@ -51,7 +58,10 @@ def _categorical(row: dict[str, Any]) -> CategoricalDistribution:
         raise ConfigurationError('choices must be a list of two or more, such as ["red", "blue"].')
     if not all(isinstance(choice, str | int | float | bool) for choice in choices):
         raise ConfigurationError('choices must be words or numbers, such as ["07:00", "08:00"].')
-    return CategoricalDistribution(choices)
+    for choice in choices:
+        if not isinstance(choice, str):
+            number(float(choice) if isinstance(choice, bool) else choice, "a choice")
+    return choices
 
 
 def _step(row: dict[str, Any], low: float, high: float) -> float | None:
@@ -63,12 +73,47 @@ def _step(row: dict[str, Any], low: float, high: float) -> float | None:
         raise ConfigurationError(
             f"step must be above 0 and at most high - low, which is {high - low:g}, not {step:g}."
         )
+    if (high - low) / step > MOST_STEPS:
+        raise ConfigurationError(f"step {step:g} is too fine for {low:g} to {high:g}: leave it out.")
     return step
 
 
-def context(row: dict[str, Any]) -> Real:
+def context(row: dict[str, Any]) -> Parameter:
     """A context, as windage describes it."""
+    if row.get("known", False) and row.get("optional", False):
+        raise ConfigurationError("known and optional do not belong together: leave out one of them.")
+    if "choices" in row:
+        return Categorical(_choices(row))
+    if row.get("integer", False):
+        for side in ("low", "high"):
+            if side not in row:
+                raise ConfigurationError(f"{side} is missing: an integer context needs both bounds.")
+        for key in ("log", "outside"):
+            if row.get(key, False):
+                raise ConfigurationError(f"integer and {key} do not belong together: leave out one of them.")
+        return Integer(row["low"], row["high"])
     return Real(**{key: row[key] for key in ("low", "high", "log", "outside") if key in row})
+
+
+def forget(value: Any) -> Any:
+    """How the past counts less, as ``windage.Optimizer`` takes it: "auto", None, a half-life, "30 days"."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ConfigurationError(f"forget must be {FORGET}, not {value!r}.")
+    if isinstance(value, int | float):
+        if not 0 < value < float("inf"):
+            raise ConfigurationError(f"forget is {value!r}, but a half-life must be above 0.")
+        return value
+    words = " ".join(value.split()).casefold()
+    if words in ("auto", FOREVER):
+        return None if words == FOREVER else words
+    days = re.fullmatch(r"([0-9]+(?:\.[0-9]+)?) ?days?", words)
+    if not days:
+        raise ConfigurationError(
+            f"forget must be {FORGET}, not {value!r}.{near_match(value, ('auto', FOREVER))}"
+        )
+    if not 0 < float(days[1]) <= MOST_DAYS:
+        raise ConfigurationError(f"forget is {value!r}, but must be above 0 and at most {MOST_DAYS} days.")
+    return f"{days[1]} days"
 
 
 def check_kinds(row: Mapping[str, Any], where: str) -> None:

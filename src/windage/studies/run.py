@@ -1,27 +1,22 @@
 """Run a program for each decision: ask, run, read what it says, tell.
 
-The program prints one JSON line, {"value": 3.4, "context": {"demand": 0.31}}. One thread alone uses the
-storage; the programs run beside it.
+One thread alone uses the storage; the programs run beside it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import os
-import shlex
-import signal
-import string
-import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from windage.errors import ConfigurationError, InputError, TrialError, WindageError
+from windage.studies.beforehand import NOTHING, Beforehand
 from windage.studies.entries import Asked
+from windage.studies.program import Outcome, Program
 from windage.studies.storage import StorageError
 from windage.studies.store import StudyStore
 
@@ -29,126 +24,10 @@ LEASE, RENEW_EVERY = 180.0, 45.0
 """Seconds that a decision stays pending when its worker dies, and between two renewals while it lives."""
 PATIENCE, FIRST_PAUSE = 900.0, 0.5
 """Seconds for which a storage that went away is tried again, and the first pause between two tries."""
-KEPT = 1500
-"""Of a failed program's error output, so many characters at its end are kept."""
+AT_THE_END = 10.0
+"""The same where the run ends before its time: somebody waits for that."""
+Say = Callable[[str], None]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a program said, or why it said nothing."""
-
-    value: Any = None
-    context: Mapping[str, Any] = field(default_factory=dict)
-    error: str = ""
-
-
-@dataclass
-class Program:
-    """A command line with decision variables in braces, such as ``./simulate {stock}``."""
-
-    command: str
-    limit: float | None = None
-    """Seconds for one run; None: no limit."""
-    retries: int = 0
-    """How often a run that failed is repeated."""
-    running: set[subprocess.Popen[str]] = field(default_factory=set)
-    stopped: bool = False
-
-    def check(self, names: Mapping[str, Any]) -> None:
-        """A ConfigurationError where the command names what is no decision variable."""
-        try:
-            parts = shlex.split(self.command)
-            found = [
-                field for part in parts for field in string.Formatter().parse(part) if field[1] is not None
-            ]
-            fields = {str(name) for _, name, _, _ in found}
-            if any(spec or conversion for _, _, spec, conversion in found):
-                raise ValueError("a name in braces stands alone, without ':' or '!'")
-        except ValueError as error:
-            raise ConfigurationError(f"--command {self.command!r} cannot be read: {error}") from error
-        if not parts:
-            raise ConfigurationError("--command is empty.")
-        for name in fields:
-            if name not in names:
-                raise ConfigurationError(
-                    f"--command has {{{name}}}, but the decision variables are {', '.join(names)}. "
-                    "Braces that are meant as such are written twice: {{ }}."
-                )
-
-    def __call__(self, asked: Asked) -> Outcome:
-        """Run it for one decision, again if it fails."""
-        outcome = Outcome(error="it was not run")
-        for _ in range(self.retries + 1):
-            if self.stopped:
-                return Outcome(error="interrupted")
-            outcome = self._once(asked)
-            if not outcome.error:
-                break
-        return outcome
-
-    def _once(self, asked: Asked) -> Outcome:
-        words = [part.format(**asked.decision) for part in shlex.split(self.command)]
-        decision = json.dumps(asked.decision)
-        environment = {**os.environ, "WINDAGE_NUMBER": str(asked.number), "WINDAGE_DECISION": decision}
-        try:
-            process = subprocess.Popen(
-                words,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                stdin=subprocess.DEVNULL,
-                text=True,
-                errors="replace",
-                env=environment,
-                start_new_session=True,  # Ctrl-C is ours to pass on
-            )
-        except OSError as error:
-            return Outcome(error=f"{words[0]} cannot be run: {error.strerror or error}")
-        self.running.add(process)
-        if self.stopped:  # since the check before it was started
-            end(process)
-        try:
-            out, err = process.communicate(timeout=self.limit)
-        except subprocess.TimeoutExpired:
-            end(process)
-            out, err = process.communicate()
-            return Outcome(error=f"it took longer than {self.limit:g} s. {err[-KEPT:]}".strip())
-        finally:
-            self.running.discard(process)
-        if self.stopped:
-            return Outcome(error="interrupted")
-        if process.returncode != 0:
-            return Outcome(error=f"it ended with code {process.returncode}. {err[-KEPT:]}".strip())
-        return said(out, err)
-
-    def stop(self) -> None:
-        """End all that runs."""
-        self.stopped = True
-        for process in list(self.running):
-            end(process)
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    """A program and whatever it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def said(out: str, err: str) -> Outcome:
-    """The last line that is a JSON object with a value."""
-    for line in reversed(out.splitlines()):
-        try:
-            found = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(found, dict) and "value" in found:
-            context = found.get("context", {})
-            if not isinstance(context, dict):
-                return Outcome(error=f"its context must be an object of names and numbers, not {context!r}")
-            return Outcome(found["value"], context)
-    shown = out.strip()[-200:] or "nothing"
-    wanted = '{"value": ..., "context": {...}}'
-    return Outcome(error=f"it printed no JSON line {wanted}, but {shown}. {err[-KEPT:]}".strip())
 
 
 @dataclass
@@ -162,52 +41,141 @@ class Tally:
     """What happened last, in words."""
 
 
+@dataclass(frozen=True)
+class Patience:
+    """Does what needs the storage. Where that has gone away: again until it is back, and says so."""
+
+    say: Say = lambda _: None
+    """Called with a line for the terminal."""
+    seconds: float = PATIENCE
+
+    def __call__(self, act: Callable[[], T]) -> T:
+        """Do it. A WindageError where the storage stays away."""
+        pause, start, away = FIRST_PAUSE, time.monotonic(), False
+        while True:
+            try:
+                found = act()
+            except StorageError as error:
+                if time.monotonic() - start > self.seconds:
+                    raise WindageError(f"gave up after {_lasting(self.seconds)}: {error}") from None
+                if not away:
+                    self.say(f"{error} It is tried again, for {_lasting(self.seconds)} at most.")
+                away = True
+            else:
+                if away:
+                    self.say("The storage is back.")
+                return found
+            time.sleep(pause)
+            pause = min(2 * pause, 15.0)
+
+
+def _lasting(seconds: float) -> str:
+    return f"{seconds / 60:.0f} minutes" if seconds >= 60 else f"{seconds:.0f} seconds"
+
+
 def run(
     store: StudyStore,
     program: Program,
     trials: int,
     jobs: int = 1,
     report: Callable[[Tally], None] = lambda _: None,
+    say: Say = lambda _: None,
+    given: Beforehand = NOTHING,
 ) -> Tally:
-    """Run the program for so many decisions. On Ctrl-C what runs is ended and marked as failed."""
-    program.check(store.file.space)
-    tally = Tally()
-    going: dict[Future[Outcome], Asked] = {}
-    asked = 0
-    renewed = time.monotonic()
+    """Run the program for so many decisions. On Ctrl-C what runs is ended and marked as failed.
+
+    ``given``: what is known before each of them.
+    """
+    program.check([*store.file.space, *given.known])
+    work = _Run(store, program, Tally(), report, Patience(say), given)
     with ThreadPoolExecutor(jobs) as pool:
         try:
-            while asked < trials or going:
-                while asked < trials and len(going) < jobs:
-                    next_ = patiently(store.ask)
-                    patiently(partial(store.renew, next_.number, LEASE))
-                    going[pool.submit(program, next_)] = next_
-                    asked += 1
-                    tally.running = len(going)
-                    report(tally)
-                done, _ = wait(going, timeout=RENEW_EVERY / 3, return_when=FIRST_COMPLETED)
-                for future in done:
-                    _settle(store, going[future], future.result(), tally)
-                    del going[future]
-                    tally.running = len(going)
-                    report(tally)
-                if time.monotonic() - renewed > RENEW_EVERY:
-                    renewed = time.monotonic()
-                    for one in going.values():
-                        with contextlib.suppress(TrialError):  # told by another: its program goes on
-                            patiently(partial(store.renew, one.number, LEASE))
+            while work.asked < trials or work.going:
+                while work.asked < trials and len(work.going) < jobs:
+                    work.begin(pool)
+                work.settle_finished()
+                work.renew()
         except BaseException:
-            program.stop()
-            wait(going)
-            for future, one in going.items():
-                outcome = Outcome(error="interrupted") if future.cancelled() else future.result()
-                with contextlib.suppress(WindageError):  # the others are still to be settled
-                    _settle(store, one, outcome, tally)
+            work.end()
             raise
-    return tally
+    return work.tally
 
 
-def _settle(store: StudyStore, asked: Asked, outcome: Outcome, tally: Tally) -> None:
+class _Run:
+    """The decisions of one run."""
+
+    def __init__(
+        self,
+        store: StudyStore,
+        program: Program,
+        tally: Tally,
+        report: Callable[[Tally], None],
+        patiently: Patience,
+        given: Beforehand,
+    ) -> None:
+        self.given = given
+        self.store, self.program, self.tally, self.report = store, program, tally, report
+        self.patiently = patiently
+        self.going: dict[Future[Outcome], Asked] = {}
+        self.asked = 0
+        self.renewed = time.monotonic()
+
+    def begin(self, pool: ThreadPoolExecutor) -> None:
+        """Ask for a decision, and start its program."""
+        next_ = self.patiently(partial(self.store.ask, False, self.given))
+        self.patiently(partial(self.store.renew, next_.number, LEASE))
+        self.going[pool.submit(self.program, next_)] = next_
+        self.asked += 1
+        self._report()
+
+    def settle_finished(self) -> None:
+        """Wait a moment, and tell what has come."""
+        done, _ = wait(self.going, timeout=RENEW_EVERY / 3, return_when=FIRST_COMPLETED)
+        for future in done:
+            outcome = outcome_of(future)
+            settle(self.store, self.going[future], outcome, self.tally, self.patiently)
+            del self.going[future]
+            self._report()
+            if outcome.hopeless:
+                raise ConfigurationError(f"--command: {outcome.error}. Correct it, and start again.")
+
+    def renew(self) -> None:
+        """What runs counts for another while."""
+        if time.monotonic() - self.renewed <= RENEW_EVERY:
+            return
+        self.renewed = time.monotonic()
+        for one in self.going.values():
+            with contextlib.suppress(TrialError):  # told by another: its program goes on
+                self.patiently(partial(self.store.renew, one.number, LEASE))
+
+    def end(self) -> None:
+        """End what runs. What is finished is told, the rest is marked as failed."""
+        self.program.stop()
+        wait(self.going)
+        patiently = Patience(self.patiently.say, AT_THE_END)
+        for future, one in self.going.items():
+            with contextlib.suppress(Exception):  # the others are still to be settled
+                settle(self.store, one, outcome_of(future), self.tally, patiently)
+
+    def _report(self) -> None:
+        self.tally.running = len(self.going)
+        self.report(self.tally)
+
+
+def outcome_of(future: Future[Outcome]) -> Outcome:
+    """What came of a program; a fault of ours in running it is the failure of its decision alone."""
+    if future.cancelled():
+        return Outcome(error="interrupted")
+    fault = future.exception()
+    return future.result() if fault is None else Outcome(error=in_words(fault))
+
+
+def in_words(fault: BaseException) -> str:
+    """A fault that nobody foresaw."""
+    return f"{type(fault).__name__}: {fault}"
+
+
+def settle(store: StudyStore, asked: Asked, outcome: Outcome, tally: Tally, patiently: Patience) -> None:
     """Tell what a program said; what is no result fails with the reason."""
     error = outcome.error
     try:
@@ -216,13 +184,17 @@ def _settle(store: StudyStore, asked: Asked, outcome: Outcome, tally: Tally) -> 
                 entry = patiently(lambda: store.tell(asked.number, outcome.context, outcome.value))
             except InputError as fault:
                 error = str(fault)
+            except WindageError:
+                raise
+            except Exception as fault:  # whatever it is: it is the failure of this decision alone
+                error = in_words(fault)
             else:
                 tally.told += 1
                 tally.last = f"decision {asked.number}: {store.file.quantities['value'].show(entry.value)}"
                 return
         patiently(lambda: store.fail(asked.number, error))
     except TrialError as fault:  # another was first; or it was told, and the answer got lost with the storage
-        if _is_told(store, asked.number, outcome):
+        if _is_told(store, asked, outcome, patiently):
             tally.told += 1
             tally.last = f"decision {asked.number} is told"
             return
@@ -231,23 +203,11 @@ def _settle(store: StudyStore, asked: Asked, outcome: Outcome, tally: Tally) -> 
     tally.last = f"decision {asked.number} failed: {error.splitlines()[0]}"
 
 
-def _is_told(store: StudyStore, number: int, outcome: Outcome) -> bool:
+def _is_told(store: StudyStore, asked: Asked, outcome: Outcome, patiently: Patience) -> bool:
     """Whether just this stands in the study."""
-    found = patiently(lambda: [entry for entry in store.entries() if entry.number == number])
+    found = patiently(lambda: [entry for entry in store.entries() if entry.number == asked.number])
     with contextlib.suppress(InputError):
-        told = (store.file.check_context(outcome.context), store.file.check_value(outcome.value))
+        met = store.file.check_context(outcome.context, asked.beforehand.known)
+        told = (met, store.file.check_value(outcome.value))
         return [(entry.context, entry.value) for entry in found] == [told]
     return False
-
-
-def patiently(act: Callable[[], T], patience: float = PATIENCE) -> T:
-    """Do it; where the storage has gone away, again until it is back."""
-    pause, start = FIRST_PAUSE, time.monotonic()
-    while True:
-        try:
-            return act()
-        except StorageError as error:
-            if time.monotonic() - start > patience:
-                raise WindageError(f"gave up after {patience / 60:.0f} minutes: {error}") from None
-            time.sleep(pause)
-            pause = min(2 * pause, 15.0)

@@ -6,11 +6,11 @@ where the last one stopped.
 
 from __future__ import annotations
 
-import math
+import hashlib
 import secrets
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +21,12 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from windage.errors import ConfigurationError, NotEnoughDataError, WindageError, WindageWarning
-from windage.space import ContextSpace, DecisionSpace, Direction, Real, Value
-from windage.studies import locks, reading, records
+from windage.changes import standing
+from windage.errors import ConfigurationError, NotEnoughDataError, WindageWarning
+from windage.space import ContextSpace, DecisionSpace, Direction, Parameter
+from windage.studies import beforehand, corrections, dates, locks, reading, records
 from windage.studies.axes import Axes
+from windage.studies.counting import Counted, counted
 from windage.studies.optuna_internals import storage_of
 
 if TYPE_CHECKING:
@@ -37,22 +39,26 @@ class Known:
     """What the trials of a study say about one search space."""
 
     observations: list[dict[str, Any]]
-    """Decision, context and value of each finished trial that counts, in the order told."""
+    """Number, decision, context, value, time and forecast of each finished trial that counts, as corrected,
+    and whether its value was; by date, else in the order told."""
     pending: list[dict[str, Any]]
-    """Number and decision of each running trial that counts."""
+    """Number and decision of each running trial that counts, and what was known before it."""
     fits: Mapping[str, Any]
     """Where the next fit starts."""
     left_out: list[str]
     """Why finished trials do not count, one sentence each."""
     count: int
     """The number that the next trial may have."""
+    flagged: list[str] = field(default_factory=list)
+    """What is unlike the study of those that count: outside of bounds, or a context not told."""
 
 
 class ContextSampler(BaseSampler):
     """Chooses parameters whose outcome depends on contexts that are reported when they are seen.
 
     Args:
-        contexts: names → ``windage.Real``, with bounds or without. May be left out with ``gp-ucb``.
+        contexts: names → ``windage.Real`` (bounds or none), ``Integer`` or ``Categorical``. May be left
+            out with ``gp-ucb``.
         search_space: names → Optuna distributions. Without it, the parameters that all trials share are
             varied, and the first trial is a random one.
         method: a row of ``windage methods``.
@@ -67,7 +73,7 @@ class ContextSampler(BaseSampler):
 
     def __init__(
         self,
-        contexts: Mapping[str, Real] | None = None,
+        contexts: Mapping[str, Parameter] | None = None,
         search_space: Mapping[str, BaseDistribution] | None = None,
         method: MethodName | Method = "auto",
         seed: int | None = None,
@@ -83,8 +89,9 @@ class ContextSampler(BaseSampler):
         self._independent = RandomSampler(seed)
         self._seed = secrets.randbits(31) if seed is None else seed
         self._intersection = IntersectionSearchSpace()
-        self._warned = False
-        if get_method(method).uses_context and not self._contexts:
+        self._warned, self.warns_of_flags = False, True
+        self._sees_contexts = get_method(method).uses_context
+        if self._sees_contexts and not self._contexts:
             raise ConfigurationError(
                 f"method {method!r} needs at least one context, such as contexts={{'demand': Real()}}; "
                 'without any, use method="gp-ucb".'
@@ -114,18 +121,20 @@ class ContextSampler(BaseSampler):
         axes = Axes.of(search_space)
         if not axes.decisions:
             return axes.to_optuna({})
+        given = beforehand.engine(beforehand.strict(trial, self._contexts)) if self._sees_contexts else {}
         storage = storage_of(study)
         with locks.hold(storage, study.study_name, "asking"):
             states = (TrialState.COMPLETE, TrialState.RUNNING)
             trials = [t for t in reading.trials(study, states) if t.number != trial.number]
-            known = self.known(trials, axes, last_fits(study))
-            self._warn(known.left_out)
+            known = self.known(trials, axes, attributes_of(study))
+            self.warn([*known.left_out, *(known.flagged if self.warns_of_flags else ())])
             optimizer = self.optimizer(axes, direction, known, trial.number)
-            params = axes.to_optuna(optimizer.ask().decision)
+            params = axes.to_optuna(optimizer.ask(**given).decision)
             records.publish(storage, reading.trial_id(study, trial.number), params, self._lease)
             fits = optimizer.fits_to_dict()
             if fits != known.fits:
-                storage.set_study_system_attr(reading.study_id(study), records.FIT, fits)
+                kept: dict[str, Any] = {"space": self._space(axes), "fits": fits}
+                storage.set_study_system_attr(reading.study_id(study), records.FIT, kept)
         return params
 
     def sample_independent(
@@ -140,22 +149,42 @@ class ContextSampler(BaseSampler):
     ) -> None:
         """Nothing: what counts is in the study."""
 
-    def known(self, trials: Sequence[FrozenTrial], axes: Axes, fits: Mapping[str, Any]) -> Known:
-        """What trials say about a search space."""
+    def known(self, trials: Sequence[FrozenTrial], axes: Axes, attributes: Mapping[str, Any]) -> Known:
+        """What trials say about a search space; ``attributes`` are the study's system attributes."""
         contexts = ContextSpace.of(self._contexts, DecisionSpace.of(axes.decisions))
-        found = Known([], [], fits, [], max((t.number for t in trials), default=-1) + 1)
-        for trial in sorted(trials, key=_when_told):
+        number = max((t.number for t in trials), default=-1) + 1
+        found = Known([], [], records.fits_in(attributes, self._space(axes)), [], number)
+        made = corrections.changes_in(attributes)
+        looked_at = {number for number, now in standing(made).items() if now.value is not None}
+        for trial in sorted(corrections.current(trials, made), key=_when_told):
             if trial.state == TrialState.RUNNING:
                 params = records.published(trial)
                 if axes.holds(params) and not records.has_lapsed(trial, self._lease):
-                    found.pending.append({"number": trial.number, "decision": axes.to_windage(params)})
+                    given = beforehand.kept(trial, self._contexts)
+                    row = {"number": trial.number, "decision": axes.to_windage(params)}
+                    found.pending.append({**row, **given.to_dict()})
             elif trial.state == TrialState.COMPLETE:
-                row, why = _row(trial, axes, contexts, self._search_space is not None)
-                if row is not None:
-                    found.observations.append(row)
-                elif why:
-                    found.left_out.append(why)
+                told = counted(trial, axes, contexts)
+                if isinstance(told, Counted):
+                    again = trial.number in looked_at
+                    found.observations.append({"looked_at": again, **self._row(trial, told)})
+                    found.flagged.extend(told.flags(trial.number))
+                elif self._search_space is not None or axes.recalls(records.published(trial)):
+                    found.left_out.append(told)  # without a search space of its own, that may change
         return found
+
+    def _row(self, trial: FrozenTrial, told: Counted) -> dict[str, Any]:
+        """A finished trial as the optimizer reads it."""
+        parts = {"decision": told.decision, "context": dict(told.context), "value": told.value}
+        when, rows = _when_told(trial)[0], beforehand.kept(trial, self._contexts, known=False).forecast
+        forecast = {name: [row["mean"], row["deviation"]] for name, row in rows.items()}
+        time = None if when == datetime.max else dates.days(when)
+        return {"number": trial.number, **parts, "time": time, "forecast": forecast}
+
+    def _space(self, axes: Axes) -> str:
+        """A digest of the variables and their bounds: a fit is of just these."""
+        said = repr((sorted(axes.decisions.items()), list(self._contexts.items())))
+        return hashlib.sha256(said.encode()).hexdigest()[:16]
 
     def everything(self, study: Study) -> tuple[Axes, Known]:
         """All that a study says, and about which parameters; a NotEnoughDataError where that is nothing."""
@@ -163,8 +192,8 @@ class ContextSampler(BaseSampler):
         if not trials:
             raise NotEnoughDataError("a recommendation needs at least 1 observation: finish a trial first.")
         axes = Axes.of(self.infer_relative_search_space(study, trials[-1]))
-        known = self.known(trials, axes, last_fits(study))
-        self._warn(known.left_out)
+        known = self.known(trials, axes, attributes_of(study))
+        self.warn(known.left_out)
         return axes, known
 
     def new_optimizer(self, axes: Axes, direction: Direction) -> Optimizer:
@@ -188,6 +217,11 @@ class ContextSampler(BaseSampler):
         saved = {
             **self.new_optimizer(axes, direction).to_dict(),
             "observations": known.observations,
+            "changes": [  # of outcomes that somebody has looked at again: they are trusted
+                {"number": place, "kind": "correct", "value": row["value"]}
+                for place, row in enumerate(known.observations)
+                if row.get("looked_at")
+            ],
             "pending": _before(known.pending, number),
             "asked": number,
         }
@@ -198,8 +232,8 @@ class ContextSampler(BaseSampler):
                 raise
             return Optimizer.from_dict(saved)  # the last fit is of another space or method: start anew
 
-    def _warn(self, left_out: Sequence[str]) -> None:
-        """Once."""
+    def warn(self, left_out: Sequence[str]) -> None:
+        """Say why finished trials do not count, once."""
         if left_out and not self._warned:
             self._warned = True
             more = f" (and {len(left_out) - 1} more)" if len(left_out) > 1 else ""
@@ -217,18 +251,19 @@ def _before(pending: Sequence[Mapping[str, Any]], number: int) -> list[dict[str,
     taken = {row["number"] for row in earlier}
     free = (k for k in range(number) if k not in taken)
     later = [row for row in rows if row["number"] >= number]
-    moved = [{"number": k, "decision": row["decision"]} for k, row in zip(free, later, strict=False)]
+    moved = [{**row, "number": k} for k, row in zip(free, later, strict=False)]
     return [*earlier, *moved]
 
 
 def _when_told(trial: FrozenTrial) -> tuple[datetime, int]:
-    return trial.datetime_complete or datetime.max, trial.number
+    """When a trial counts: at its date where it has one, else when it was told."""
+    happened = dates.moment(records.date_of(trial))
+    return happened or trial.datetime_complete or datetime.max, trial.number
 
 
-def last_fits(study: Study) -> dict[str, Any]:
-    """The fit of the last ask; empty where there is none."""
-    found = storage_of(study).get_study_system_attrs(reading.study_id(study)).get(records.FIT)
-    return found if isinstance(found, dict) else {}
+def attributes_of(study: Study) -> dict[str, Any]:
+    """The study's system attributes: the fit of the last ask, and corrections."""
+    return storage_of(study).get_study_system_attrs(reading.study_id(study))
 
 
 def direction_of(study: Study) -> Direction:
@@ -238,40 +273,12 @@ def direction_of(study: Study) -> Direction:
     return "minimize" if study.direction == StudyDirection.MINIMIZE else "maximize"
 
 
-def _row(
-    trial: FrozenTrial, axes: Axes, contexts: ContextSpace, fixed: bool
-) -> tuple[dict[str, Any] | None, str]:
-    """A finished trial as an observation, or why it is none.
-
-    Without a fixed search space there is no reason to give: the space may change.
-    """
-    params = records.published(trial)
-    if not axes.holds(params):
-        why = f"trial {trial.number} is left out: it is no decision of this search space: {params}."
-        return None, why if fixed else ""
-    context = trial.user_attrs.get(records.CONTEXT)
-    names = ", ".join(f"{name}=..." for name in contexts.names)
-    if context is None and contexts.names:
-        return None, (
-            f"trial {trial.number} has no context and is left out: call "
-            f"windage.studies.report_context(trial, {names}) before it ends."
-        )
-    value = trial.value
-    if value is None or not math.isfinite(value):
-        return None, f"trial {trial.number} is left out: its value is {value!r}, which is not finite."
-    if isinstance(context, Mapping):  # it may have more contexts than this study
-        context = {name: v for name, v in context.items() if name in contexts.names}
-    try:
-        checked = contexts.check(context if contexts.names else None)
-    except WindageError as error:
-        return None, f"trial {trial.number} is left out: {error}"
-    decision: dict[str, Value] = axes.to_windage(params)
-    return {"decision": decision, "context": dict(checked), "value": value}, ""
-
-
-def recommend(study: Study) -> Recommendation:
+def recommend(
+    study: Study, known: Mapping[str, Any] | None = None, forecast: Mapping[str, Any] | None = None
+) -> Recommendation:
     """The decision with the best expected value, with its interval: of a study that has a ``ContextSampler``.
 
+    ``known`` and ``forecast``: contexts, as in ``Optimizer.recommend``.
     ``study.best_trial`` is the trial with the luckiest contexts; this is what to do.
     """
     sampler = study.sampler
@@ -279,6 +286,7 @@ def recommend(study: Study) -> Recommendation:
         raise ConfigurationError(
             "recommend needs the study with its sampler: optuna.load_study(..., sampler=ContextSampler(...))."
         )
-    axes, known = sampler.everything(study)
-    best = sampler.optimizer(axes, direction_of(study), known, known.count).recommend()
+    axes, told = sampler.everything(study)
+    optimizer = sampler.optimizer(axes, direction_of(study), told, told.count)
+    best = optimizer.recommend(known=known, forecast=forecast)
     return replace(best, decision=axes.to_optuna(best.decision))

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import re
+import os
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-from urllib.parse import quote, quote_plus
+from contextlib import contextmanager, suppress
+from json import JSONDecodeError
 
 from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 
 from windage.errors import ConfigurationError, WindageError, missing_extra
 from windage.studies import optuna_internals
+from windage.studies.url import without_password
 
 TABLES_TRIED = 6
 """How often workers that start at the same moment try to create the tables."""
 ENGINE = {"pool_pre_ping": True}
 """A connection that died in the meantime is noticed and made anew."""
+
+PRIVATE = 0o600
+"""The mode of new files: their owner alone reads them."""
+_CREATING = threading.Lock()
 
 
 class StorageError(WindageError, RuntimeError):
@@ -36,6 +41,7 @@ def connect(url: str) -> RDBStorage:
     from sqlalchemy.exc import IntegrityError, OperationalError, ProgrammingError
 
     _check_url(url)
+    _make_private(url)
     engine = create_engine(url, **ENGINE)
     if optuna_internals.made_by_this_optuna(engine):
         return optuna_internals.quick_storage(url, engine, dict(ENGINE))
@@ -54,7 +60,8 @@ def connect(url: str) -> RDBStorage:
 
 def full_storage(url: str) -> RDBStorage:
     """Optuna's storage, built by itself: what optuna-dashboard needs, which asks for its version too."""
-    return RDBStorage(url, engine_kwargs=dict(ENGINE))
+    # Optuna fills in the braces of a URL; those of ours are letters of a file's name
+    return RDBStorage(url.replace("{", "{{").replace("}", "}}"), engine_kwargs=dict(ENGINE))
 
 
 def _check_url(url: str) -> None:
@@ -72,6 +79,22 @@ def _check_url(url: str) -> None:
         raise ConfigurationError(f"the storage needs a driver that is not installed: {error}") from None
 
 
+def _make_private(url: str) -> None:
+    """Create a SQLite database that is not there yet, for its owner alone.
+
+    SQLite would let everybody read it. Its other files (-wal, -shm, -journal) have the database's mode.
+    """
+    from sqlalchemy.engine import make_url
+
+    parts = make_url(url)
+    if parts.get_backend_name() != "sqlite" or parts.database in (None, "", ":memory:"):
+        return
+    # One that is there is not opened: to close it would end the locks that this process holds on it.
+    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+    with _CREATING, suppress(OSError):  # of a folder that is not there SQLite tells
+        os.close(os.open(os.path.realpath(str(parts.database)), flags, PRIVATE))
+
+
 @contextmanager
 def storage_faults(url: str, study: str) -> Iterator[None]:
     """Faults of the storage become a StorageError of one line, without its password."""
@@ -81,29 +104,20 @@ def storage_faults(url: str, study: str) -> Iterator[None]:
         yield
     except WindageError:
         raise
-    except (SQLAlchemyError, StorageInternalError, OSError) as error:
+    except (SQLAlchemyError, StorageInternalError, OSError, UnicodeDecodeError, JSONDecodeError) as error:
         cause = error.__cause__ or error
         words = str(getattr(cause, "orig", None) or cause).strip().splitlines() or [type(cause).__name__]
         text = without_password(f"{words[0]} ({url})", url)
         raise StorageError(f"the study's storage failed: {text}") from None
+    except RecursionError:
+        raise StorageError(
+            f"the study {study!r} cannot be read: an attribute has too many brackets."
+        ) from None
+    except ValueError as error:
+        if "integer string conversion" not in str(error):
+            raise
+        raise StorageError(f"the study {study!r} cannot be read: an attribute has too many digits.") from None
     except KeyError as error:
         if "Record does not exist" not in str(error):
             raise
         raise StorageError(f"the study {study!r} is no longer in its storage.") from None
-
-
-def without_password(text: str, url: str) -> str:
-    """The text with the passwords of a storage's URL replaced by ``***``, however they are written."""
-    from sqlalchemy.engine import make_url
-    from sqlalchemy.exc import ArgumentError
-
-    try:
-        parts = make_url(url)
-    except (ArgumentError, ValueError):  # no URL at all: whatever looks like a password
-        return re.sub(r"(://[^:/]*):.*@", r"\1:***@", text)
-    hidden: list[Any] = [parts.password, *(v for k, v in parts.query.items() if "password" in k)]
-    secrets = {piece for found in hidden if found for piece in ([found] if isinstance(found, str) else found)}
-    for secret in sorted(secrets, key=len, reverse=True):
-        for written in {secret, quote(secret, safe=""), quote(secret), quote_plus(secret)}:
-            text = text.replace(written, "***")
-    return text

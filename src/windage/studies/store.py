@@ -8,8 +8,6 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import optuna
@@ -19,17 +17,21 @@ from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from windage.errors import ConfigurationError, NotEnoughDataError, TrialError, WindageError
-from windage.studies import locks, reading, records
-from windage.studies.entries import Asked, Entry, Pending, State
+from windage.changes import standing
+from windage.errors import ConfigurationError, InputError, TrialError, WindageError
+from windage.studies import beforehand, locks, reading, records
+from windage.studies.beforehand import NOTHING, Beforehand
+from windage.studies.entries import Asked, Entry, Pending
 from windage.studies.file import StudyFile
 from windage.studies.file_sampler import file_sampler
-from windage.studies.storage import connect, storage_faults, without_password
+from windage.studies.learnt import Everything, LearntStudy
+from windage.studies.opening import optuna_study
+from windage.studies.storage import connect, storage_faults
 
 if TYPE_CHECKING:
-    from windage import Optimizer, Recommendation
-    from windage.studies.axes import Axes
-    from windage.studies.sampler import ContextSampler, Known
+    from windage.studies.sampler import ContextSampler
+
+__all__ = ["Everything", "StudyStore"]
 
 STATES = {
     TrialState.FAIL: "has failed",
@@ -38,16 +40,7 @@ STATES = {
 }
 
 
-@dataclass(frozen=True)
-class Everything:
-    """All that is known of a study, and windage's optimizer of it."""
-
-    axes: Axes
-    known: Known
-    optimizer: Optimizer
-
-
-class StudyStore:
+class StudyStore(LearntStudy):
     """The study of a study file. Every method sees the storage as it is at that moment."""
 
     def __init__(
@@ -68,7 +61,7 @@ class StudyStore:
         sampler = file_sampler(file) if to_ask else None
         with storage_faults(file.storage, file.name):
             storage = connect(file.storage)
-            study = _study(file, storage)
+            study = optuna_study(file, storage)
         wanted = StudyDirection[file.direction.upper()]
         if study.direction != wanted:
             raise ConfigurationError(
@@ -77,28 +70,31 @@ class StudyStore:
             )
         return cls(file, study, storage, sampler)
 
-    def faults(self) -> Any:
-        """A context in which faults of the storage become a StorageError."""
-        return storage_faults(self.file.storage, self.file.name)
+    def next(self, given: Beforehand = NOTHING) -> Asked | list[Pending]:
+        """The next decision, with what it is for; or the decisions that are still open, the oldest first.
 
-    @property
-    def where(self) -> str:
-        """The storage, without its password."""
-        return without_password(self.file.storage, self.file.storage)
+        One that is open for something else than what is known now is no answer: then a new one comes.
+        """
+        with self.faults(), locks.hold(self.storage, self.file.name, "asking"):
+            waiting = self.state().open
+            same = [p for p in waiting if given.known.items() <= p.beforehand.known.items()]
+            return same or self.ask(True, given)
 
-    def trials(self, *states: TrialState) -> list[FrozenTrial]:
-        """Trials as they are now."""
-        with self.faults():
-            return reading.trials(self.study, states or None)
+    def ask(self, explain: bool = False, given: Beforehand = NOTHING) -> Asked:
+        """The next decision; it counts as under way until it is told or its lease ends.
 
-    def ask(self) -> Asked:
-        """The next decision; it counts as under way until it is told or its lease ends."""
+        ``explain``: say what it is for. ``given``: what is known before it (``beforehand.check``); a
+        MissingKnownError where it lacks something that the file says is always known.
+        """
+        beforehand.refuse_missing(self.file, given)
+        self._refuse_useless(given)
         with self.faults():
             self.study.sampler = self.sampler()
             trial = None
             try:
                 with locks.hold(self.storage, self.file.name, "asking"):
                     trial = self.study.ask()
+                    records.keep(trial, given.known, given.forecast)
                     decision = self._suggested(trial)
                     self._fail_cut_off()
             except BaseException:  # an interrupt too, or the lock's end: nobody knows of this decision
@@ -107,7 +103,25 @@ class StudyStore:
                     with suppress(Exception):
                         self._fail_cut_off()
                 raise
-        return Asked(trial.number, decision)
+        why = self._reason(trial.number, decision, given) if explain else ""
+        return Asked(trial.number, decision, why, given)
+
+    def _refuse_useless(self, given: Beforehand) -> None:
+        """An InputError where the method sees no contexts, and more is said of them than the file wants."""
+        more = [name for name in (*given.known, *given.forecast) if name not in self.file.known]
+        if more and not self.file.engine_method().uses_context:
+            raise InputError(
+                f"method {self.file.method!r} sees no contexts: it has no use for what is known of {more[0]}."
+            )
+
+    def _reason(self, index: int, decision: Mapping[str, Any], given: Beforehand) -> str:
+        """What a decision is for; kept with it."""
+        from windage.studies import reasons
+
+        why: str = reasons.reason(self, decision, given)
+        with self.faults():
+            self.storage.set_trial_user_attr(reading.trial_id(self.study, index), records.WHY, why)
+        return why
 
     def _suggested(self, trial: optuna.Trial) -> dict[str, Any]:
         try:
@@ -115,7 +129,7 @@ class StudyStore:
         except ValueError as error:
             if isinstance(error, WindageError):
                 raise
-            raise self._other_space(error) from None
+            raise self._other_space() from None
 
     def _fail_cut_off(self) -> None:
         """Mark asks that were cut off as failed, as soon as the storage takes it."""
@@ -123,51 +137,33 @@ class StudyStore:
             self.study.tell(index, state=TrialState.FAIL, skip_if_finished=True)
             self._cut_off.discard(index)
 
-    def _other_space(self, error: ValueError) -> ConfigurationError:
+    def _other_space(self) -> ConfigurationError:
         return ConfigurationError(
-            f"the study {self.file.name!r} was begun with another kind of decision variable than "
-            f"{self.file.path} has now ({error}) Export it, give the study another name, and tell the table "
-            "to that."
+            f"the study {self.file.name!r} was begun with another kind of decision variable, or with other "
+            f"choices, than {self.file.path} has now. Export it, give the study another name, and tell the "
+            "table to that, without rows of choices that are gone."
         )
 
-    def sampler(self) -> ContextSampler:
-        """Windage's sampler of this file. A ConfigurationError where its method or a setting is wrong."""
-        if self._sampler is None:
-            self._sampler = file_sampler(self.file)
-        return self._sampler
+    def tell(self, index: int, context: Mapping[str, Any], value: Any, time: str = "") -> Entry:
+        """What came of a decision that was asked for. Refused if it was told already.
 
-    def everything(self) -> Everything:
-        """All that is known; a NotEnoughDataError where nothing was told yet."""
-        with self.faults():
-            sampler = self.sampler()
-            try:
-                axes, known = sampler.everything(self.study)
-            except NotEnoughDataError:
-                words = "a recommendation needs at least 1 observation: tell one first."
-                raise NotEnoughDataError(words) from None
-            optimizer = sampler.optimizer(axes, self.file.direction, known, known.count)
-        return Everything(axes, known, optimizer)
-
-    def recommend(self) -> Recommendation:
-        """What is best, as far as is known."""
-        found = self.everything()
-        best = found.optimizer.recommend()
-        return replace(best, decision=found.axes.to_optuna(best.decision))
-
-    def tell(self, index: int, context: Mapping[str, Any], value: Any) -> Entry:
-        """What came of a decision that was asked for. Refused if it was told already."""
-        met = self.file.check_context(context)
+        What was known before it need not be told again. ``time``: when it happened, as ISO text; now, where
+        it is left out.
+        """
         outcome = self.file.check_value(value)
         with self._changing(index) as (trial, key):
+            met = self.file.check_context(context, beforehand.kept(trial, self.file.contexts).known)
             decision = self.file.ordered(records.published(trial))
-            if not self.file.axes.holds(decision):
+            if not self.file.axes.recalls(decision):
                 raise TrialError(
                     f"decision {index} is none of this file's: its ask was cut off, or the file has changed. "
                     f"Say  windage tell FILE {index} --failed 'cut off'  and ask again."
                 )
+            if time:
+                self.storage.set_trial_user_attr(key, records.DATE, time)
             self.storage.set_trial_user_attr(key, records.CONTEXT, met)
             self.storage.set_trial_state_values(key, TrialState.COMPLETE, [outcome])
-        return Entry(index, decision, met, outcome, None)
+        return Entry(index, decision, met, outcome, None, time, forecast=records.forecast_of(trial))
 
     def fail(self, index: int, why: str) -> None:
         """A decision that brought no result."""
@@ -180,6 +176,25 @@ class StudyStore:
         with self._changing(index) as (_, key):
             records.renew(self.storage, key, self.file.lease if seconds is None else seconds)
 
+    def _finished(self, trial: FrozenTrial) -> str:
+        """Why nothing can be told of a trial that is finished."""
+        index = trial.number
+        if trial.state != TrialState.COMPLETE:
+            return (
+                f"decision {index} {STATES[trial.state]}. Tell what was really done as history: "
+                "windage tell FILE --decision NAME=VALUE ... --value ..."
+            )
+        entry = self._entry(trial, standing(self.history()).get(index))
+        if entry.forgotten:
+            return f"decision {index} was told, and is forgotten:  windage undo FILE {index}  brings it back."
+        value = self.file.quantities["value"].show(entry.value)
+        shown = "".join(f", {k} {v}" for k, v in self.file.show(entry.context).items())
+        when = f" on {entry.told:%Y-%m-%d %H:%M}" if entry.told else ""
+        return (
+            f"decision {index} was told already{when}: value {value}{shown}. "
+            f"If that was wrong:  windage correct FILE {index} --value ..."
+        )
+
     @contextmanager
     def _changing(self, index: int) -> Iterator[tuple[FrozenTrial, int]]:
         """A running trial that nobody else changes meanwhile, and the storage's key of it."""
@@ -188,94 +203,72 @@ class StudyStore:
             if trial is None:
                 known = self.storage.get_n_trials(reading.study_id(self.study))
                 last = f"the last is {known - 1}" if known else "none was asked for yet"
-                raise TrialError(f"there is no decision {index}: {last}.")
+                raise TrialError(
+                    f"there is no decision {index}: {last}. Those under way are in  windage status FILE ; "
+                    "a new one comes by  windage ask FILE"
+                )
             if trial.state != TrialState.RUNNING:
-                raise TrialError(_finished(trial, self.file))
+                raise TrialError(self._finished(trial))
             try:
                 yield trial, reading.trial_id(self.study, index)
             except UpdateFinishedTrialError as error:
                 raise TrialError(f"decision {index} was told by another at this moment.") from error
 
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Nobody else tells meanwhile."""
-        with self.faults(), locks.hold(self.storage, self.file.name, "telling"):
-            yield
+    def add(
+        self,
+        decision: Mapping[str, Any],
+        context: Mapping[str, Any],
+        value: Any,
+        past: bool = False,
+        time: str = "",
+        forecast: Mapping[str, Any] | None = None,
+    ) -> int:
+        """A decision of the user's own, or history, and its number.
 
-    def add(self, decision: Mapping[str, Any], context: Mapping[str, Any], value: Any, row: str = "") -> None:
-        """A decision of the user's own, or history."""
-        trial = self.checked(decision, context, value, row)
+        ``past``: it may lie outside of the bounds, and contexts may be missing. ``time``: as in ``tell``.
+        """
+        trial = self.checked(decision, context, value, past, time, forecast)
         with self.telling():
-            self.add_all([trial])
+            return self.add_all([trial])[0]
 
     def checked(
-        self, decision: Mapping[str, Any], context: Mapping[str, Any], value: Any, row: str = ""
+        self,
+        decision: Mapping[str, Any],
+        context: Mapping[str, Any],
+        value: Any,
+        past: bool = False,
+        time: str = "",
+        forecast: Mapping[str, Any] | None = None,
     ) -> FrozenTrial:
         """A finished trial, not yet in the study."""
-        params = self.file.check_decision(decision)
-        attributes: dict[str, Any] = {records.CONTEXT: self.file.check_context(context)}
-        if row:
-            attributes[records.ROW] = row
+        params = self.file.check_decision(decision, past)
+        met = self.file.check_past_context(context) if past else self.file.check_context(context)
         return optuna.create_trial(
             params=params,
-            distributions=dict(self.file.space),
+            distributions={name: axis.wide(params[name]) for name, axis in self.file.axes.axes.items()},
             value=self.file.check_value(value),
-            user_attrs=attributes,
+            user_attrs={
+                records.CONTEXT: met,
+                **({records.DATE: time} if time else {}),
+                **({records.FORECAST: dict(forecast)} if forecast else {}),
+            },
         )
 
-    def add_all(self, trials: Sequence[FrozenTrial], report: Callable[[int], None] = lambda _: None) -> None:
-        """Finished trials into the study, one after the other."""
+    def add_all(
+        self, trials: Sequence[FrozenTrial], report: Callable[[int], None] = lambda _: None
+    ) -> list[int]:
+        """Finished trials into the study, one after the other; their numbers."""
+        numbers = []
         with self.faults():
+            key = reading.study_id(self.study)
             for i, trial in enumerate(trials):
                 try:
-                    self.study.add_trial(trial)
-                except ValueError as error:
-                    raise self._other_space(error) from None
+                    new = self.storage.create_new_trial(key, template_trial=trial)
+                except ValueError:
+                    raise self._other_space() from None
+                numbers.append(self.storage.get_trial_number_from_id(new))
                 report(i + 1)
-
-    def entries(self) -> list[Entry]:
-        """Finished observations, in the order of their numbers."""
-        return self.state().entries
-
-    def counts(self, trial: FrozenTrial) -> bool:
-        """Whether a running trial is a decision under way: made, and within its lease."""
-        made = self.file.axes.holds(records.published(trial))
-        return made and not records.has_lapsed(trial, self.file.lease)
-
-    def state(self) -> State:
-        """The whole study, read once."""
-        now, entries, pending, failed = datetime.now(), [], [], 0
-        for t in self.trials():
-            decision = self.file.ordered(records.published(t))
-            if t.state == TrialState.COMPLETE and t.value is not None:
-                entries.append(Entry(t.number, decision, records.context_of(t), t.value, t.datetime_complete))
-            elif t.state == TrialState.RUNNING:
-                age = (now - t.datetime_start).total_seconds() if t.datetime_start else 0.0
-                pending.append(Pending(t.number, decision, age, self.counts(t)))
-            failed += t.state == TrialState.FAIL
-        return State(entries, pending, failed)
-
-
-def _study(file: StudyFile, storage: RDBStorage) -> optuna.Study:
-    """Optuna's study, loaded or created; the sampler that asks comes when it is needed."""
-    wanted = StudyDirection[file.direction.upper()]
-    keys: Any = {"study_name": file.name, "storage": storage, "sampler": optuna.samplers.RandomSampler()}
-    try:
-        found = optuna.load_study(**keys)
-        if found.direction == wanted or _has_trials(found, storage):
-            return found
-        with locks.hold(storage, file.name, "asking"), locks.hold(storage, file.name, "telling"):
-            found = optuna.load_study(**keys)  # another worker may have been quicker
-            if found.direction == wanted or _has_trials(found, storage):
-                return found
-            optuna.delete_study(study_name=file.name, storage=storage)  # made anew below
-    except KeyError:
-        pass
-    return optuna.create_study(**keys, direction=wanted, load_if_exists=True)
-
-
-def _has_trials(study: optuna.Study, storage: RDBStorage) -> bool:
-    return storage.get_n_trials(reading.study_id(study)) > 0
+        return numbers
 
 
 def _suggest(trial: optuna.Trial, name: str, kind: BaseDistribution) -> Any:
@@ -285,18 +278,3 @@ def _suggest(trial: optuna.Trial, name: str, kind: BaseDistribution) -> Any:
     low, high, step, log = kind.low, kind.high, kind.step, kind.log  # type: ignore[attr-defined]
     suggest: Any = trial.suggest_int if isinstance(kind, IntDistribution) else trial.suggest_float
     return suggest(name, low, high, step=step, log=log)
-
-
-def _finished(trial: FrozenTrial, file: StudyFile) -> str:
-    if trial.state == TrialState.COMPLETE:
-        value = file.quantities["value"].show(trial.value)
-        shown = ", ".join(f"{k} {v}" for k, v in file.show(records.context_of(trial)).items())
-        when = f" on {trial.datetime_complete:%Y-%m-%d %H:%M}" if trial.datetime_complete else ""
-        return (
-            f"decision {trial.number} was told already{when}: value {value}{', ' + shown if shown else ''}. "
-            "What was told stays."
-        )
-    return (
-        f"decision {trial.number} {STATES[trial.state]}. Tell what was really done as history: "
-        "windage tell FILE --decision NAME=VALUE ... --value ..."
-    )

@@ -2,178 +2,173 @@
 
 from __future__ import annotations
 
-import math
+import shlex
+import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from windage.errors import ConfigurationError, InputError
-from windage.space import Array, Real
+from windage.errors import WindageWarning
+from windage.observations import FEWEST_TO_JUDGE
+from windage.space import Categorical
+from windage.studies import beforehand, findings, records
+from windage.studies.conditions import bars, summarise
+from windage.studies.counting import Counted, counted
 from windage.studies.entries import Entry, Pending, State
+from windage.studies.learnt import Everything
+from windage.studies.quantities import counted as plural
 from windage.studies.quantities import figure
 from windage.studies.store import StudyStore
 
-if TYPE_CHECKING:
-    from windage.contexts import ContextDensity
-
-LINES, WIDTH = 10, 40
-SMALLEST = 1e-9
-"""A spread below this share of the values is none."""
-NEAR, FAR = 2.0, 6.0
-"""Bandwidths beyond the contexts seen: so far go the bars, and so far counts the density."""
-CELLS_PER_WIDTH, MOST_CELLS = 8, 400
-"""Of the sums that take the place of integrals: cells of a bandwidth, and of a bar at most."""
-
-
-def summarise(values: Sequence[float]) -> dict[str, float]:
-    """Times, mean, deviation, least and most."""
-    figures = np.array(values)
-    deviation = float(figures.std(ddof=1)) if len(figures) > 1 else 0.0
-    return {
-        "times": len(figures),
-        "mean": float(figures.mean()),
-        "deviation": deviation,
-        "least": float(figures.min()),
-        "most": float(figures.max()),
-    }
-
-
-def bars(density: ContextDensity, values: Sequence[float], real: Real) -> list[str]:
-    """The estimated probability of ten equal parts of the range of a context, as lines with bars.
-
-    ``density`` is that of the one context, ``values`` are those seen.
-    """
-    seen = np.array(values)
-    scaled = np.log(seen) if real.log else seen
-    if len(seen) < 2 or float(scaled.std()) <= SMALLEST * max(1.0, float(np.abs(scaled).max())):
-        return [f"{seen[0]:.4g}: seen {len(seen)} times"]
-    edges, mass = masses(density, scaled, real)
-    shown = np.exp(edges) if real.log else edges
-    return [
-        f"{a:>10.4g} to {b:<10.4g} {'█' * round(WIDTH * m / mass.max()):<{WIDTH}} {100 * m:.0f} %"
-        for a, b, m in zip(shown[:-1], shown[1:], mass, strict=True)
-    ]
-
-
-def masses(density: ContextDensity, scaled: Array, real: Real) -> tuple[Array, Array]:
-    """Edges of ten equal parts, and the probability of each under the study's own density.
-
-    ``scaled`` are the contexts seen, in logarithms for a context with ``log``; so are the edges. Probability
-    beyond the first and the last edge counts with the first and the last part, and so does what the study's
-    boundary setting puts on a bound: the rest of the density's integral, by the tails beyond each bound.
-    """
-    (width,) = density.bandwidth.values()
-    bounds = [None if b is None else math.log(b) if real.log else b for b in (real.low, real.high)]
-    low, high = float(scaled.min()) - NEAR * width, float(scaled.max()) + NEAR * width
-    low = low if bounds[0] is None else max(low, bounds[0])
-    high = high if bounds[1] is None else min(high, bounds[1])
-    edges = np.linspace(low, high, LINES + 1)
-    more = (FAR - NEAR) * width
-    parts = np.concatenate([[low - more], edges, [high + more]])
-    found = np.array([_integral(density, a, b, width, real.log) for a, b in pairwise(parts)])
-    mass = found[1:-1]
-    mass[0] += found[0]
-    mass[-1] += found[-1]
-    tails = [
-        0.0 if bound is None else float(np.mean([_normal(side * (bound - s) / width) for s in scaled]))
-        for bound, side in zip(bounds, (1, -1), strict=True)
-    ]
-    if sum(tails) > 0:
-        rest = max(0.0, 1 - mass.sum()) / sum(tails)
-        mass[0] += rest * tails[0]
-        mass[-1] += rest * tails[1]
-    return edges, mass
-
-
-def _integral(density: ContextDensity, low: float, high: float, width: float, log: bool) -> float:
-    """The probability between two points, by the midpoint rule."""
-    count = min(max(math.ceil(CELLS_PER_WIDTH * (high - low) / width), CELLS_PER_WIDTH), MOST_CELLS)
-    cell = (high - low) / count
-    middle = low + cell * (np.arange(count) + 0.5)
-    if log:
-        return float((density.pdf(np.exp(middle)) * np.exp(middle)).sum() * cell)
-    return float(density.pdf(middle).sum() * cell)
-
-
-def _normal(z: float) -> float:
-    return 0.5 * (1 + math.erf(z / math.sqrt(2)))
+LINES = 10
+"""Numbers of decisions in a line."""
 
 
 def plain(store: StudyStore) -> dict[str, Any]:
     """How the study stands, for scripts."""
     state = store.state()
     waiting = [
-        {"number": p.number, "decision": p.decision, "age_seconds": round(p.age), "counts": p.counts}
+        {
+            "number": p.number,
+            "decision": p.decision,
+            "age_seconds": round(p.age),
+            "counts": p.counts,
+            **p.beforehand.to_dict(),
+        }
         for p in state.pending
     ]
-    seen = {name: summarise(values) for name, values in _contexts(store, _counting(store, state)).items()}
+    counting = _counting(store)
+    learnt = _learnt(store, counting)
+    seen = {name: summarise(v, store.file.contexts[name]) for name, v in _contexts(store, counting).items()}
     counts = {"told": len(state.entries), "failed": state.failed}
-    return {"study": store.file.name, **counts, "pending": waiting, "contexts": seen}
+    changed = {
+        "corrected": [e.number for e in state.entries if e.was],
+        "forgotten": [e.number for e in state.forgotten],
+        "suspects": [] if learnt is None else suspects(learnt),
+        "outside": counting.outside,
+        "not_seen": counting.unseen,
+    }
+    found = {} if learnt is None else findings.plain(learnt)
+    return {"study": store.file.name, **counts, **changed, "pending": waiting, "contexts": seen, **found}
 
 
-def _counting(store: StudyStore, state: State) -> list[Entry]:
-    """What was told and fits the study file as it is now, as an ask would count it."""
-    file, found = store.file, []
-    for entry in state.entries:
-        given = {name: entry.context[name] for name in file.contexts if name in entry.context}
-        with suppress(InputError):
-            met = file.check_context(given)
-            if file.axes.holds(entry.decision) and math.isfinite(entry.value):
-                found.append(replace(entry, context=met))
+def _learnt(store: StudyStore, counting: _Counting) -> Everything | None:
+    """What the study has learnt; None where nothing that was told counts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", WindageWarning)  # what is left out is said in words of its own
+        return store.everything() if counting.entries else None
+
+
+def suspects(learnt: Everything) -> list[int]:
+    """Numbers of results that look mistyped. They are in no fit."""
+    numbers = [row["number"] for row in learnt.known.observations]
+    if len(numbers) < FEWEST_TO_JUDGE:
+        return []
+    return [numbers[index] for index in learnt.optimizer.suspects]
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """What was told, by how it counts."""
+
+    entries: list[Entry]
+    """Those that count, as told or corrected."""
+    met: list[Mapping[str, Any]]
+    """Their contexts as they count."""
+    outside: list[int]
+    """Numbers of those outside of the bounds or off the step."""
+    unseen: dict[str, int]
+    """By context, how many rows do not tell it."""
+
+
+def _counting(store: StudyStore) -> _Counting:
+    """What was told and counts for the study file as it is now, as an ask would count it."""
+    found = _Counting([], [], [], {})
+    for trial in store.counting():
+        row = counted(trial, store.file.axes, store.file.context_space)
+        if not isinstance(row, Counted):
+            continue
+        decision = store.file.ordered(records.published(trial))
+        found.entries.append(Entry(trial.number, decision, records.context_of(trial), row.value, None))
+        found.met.append(row.context)
+        if row.outside:
+            found.outside.append(trial.number)
+        for name in row.unseen:
+            found.unseen[name] = found.unseen.get(name, 0) + 1
     return found
 
 
-def _contexts(store: StudyStore, told: Sequence[Entry]) -> dict[str, list[float]]:
-    return {name: [e.context[name] for e in told] for name in store.file.contexts if told}
+def _contexts(store: StudyStore, counting: _Counting) -> dict[str, list[Any]]:
+    rows = {name: [met[name] for met in counting.met] for name in store.file.contexts}
+    seen = {name: [met for met in column if met is not None] for name, column in rows.items()}
+    return {name: column for name, column in seen.items() if column}
 
 
 def show(store: StudyStore, console: Console) -> None:
     """How the study stands, for people."""
-    file, state = store.file, store.state()
-    told = _counting(store, state)
+    file, state, counting = store.file, store.state(), _counting(store)
+    told = counting.entries
     console.print(f"[bold]{escape(file.name)}[/bold]: {file.method}, {file.direction} value")
     parts = [f"{len(state.entries)} told", f"{len(state.pending)} under way", f"{state.failed} failed"]
     console.print(", ".join(parts) + f"; kept in {escape(store.where)}")
     if len(told) < len(state.entries):
         others = len(state.entries) - len(told)
         console.print(
-            f"{others} of those told do not fit {escape(str(file.path))} as it is now, and do not count."
+            f"{others} of those told {'does' if others == 1 else 'do'} not fit {escape(str(file.path))} "
+            f"as it is now, and {'does' if others == 1 else 'do'} not count."
         )
     if told:
         console.print(_last(store, told))
+    learnt = _learnt(store, counting)
+    learnt_lines = [] if learnt is None else findings.lines(file, learnt)
+    for line in [*_mistakes(store, state, learnt), *_grown(counting), *learnt_lines]:
+        console.print(escape(line))
     if state.pending:
         console.print(_under_way(store, state.pending))
-    contexts = _contexts(store, told)
+    contexts = _contexts(store, counting)
     if contexts:
-        console.print(_seen(store, contexts))
-        density = _density(store, contexts)
+        figures = _seen(store, contexts)
+        if figures.row_count:
+            console.print(figures)
+        assert learnt is not None  # what was met was told
+        density = learnt.optimizer.density
         for name, values in contexts.items():
             console.print(f"Estimated distribution of {escape(name)}:")
             for line in bars(density.marginal(name), values, file.contexts[name]):
-                console.print("  " + line)
+                console.print(escape("  " + line))
 
 
-def _density(store: StudyStore, contexts: Mapping[str, Sequence[float]]) -> ContextDensity:
-    """The density of the contexts by the study's own settings, as an optimizer of it has it.
+def _mistakes(store: StudyStore, state: State, learnt: Everything | None) -> list[str]:
+    """What looks mistyped, and what was changed."""
+    lines, by_number = [], {e.number: e for e in state.entries}
+    path = shlex.quote(str(store.file.path))
+    for number in suspects(learnt) if learnt else ():
+        value = store.file.quantities["value"].in_full(by_number[number].value)
+        lines.append(
+            f"Decision {number} looks mistyped, and is left out of the model: value {value}. "
+            f"If so:  windage correct {path} {number} --value ...  "
+            "If it is right, correct it to the same."
+        )
+    corrected = sum(bool(e.was) for e in state.entries)
+    if corrected or state.forgotten:
+        lines.append(f"{corrected} corrected, {len(state.forgotten)} forgotten:  windage history {path}")
+    return lines
 
-    It needs the room of contexts alone: the rest of the engine would double the time.
-    """
-    from windage.contexts import ContextDensity
 
-    file = store.file
-    rules = {name: file.settings[name] for name in ("bandwidth", "boundary") if name in file.settings}
-    seen = np.array(list(contexts.values()), dtype=float).T
-    try:
-        return ContextDensity.of(file.context_space, seen, **rules)
-    except ConfigurationError as error:
-        raise ConfigurationError(f"{file.path}: {error}") from error
+def _grown(counting: _Counting) -> list[str]:
+    """What was told when the study file was another."""
+    lines = []
+    if counting.outside:
+        more = ", ..." if counting.outside[LINES:] else ""
+        numbers = ", ".join(map(str, counting.outside[:LINES])) + more
+        lines.append(f"Outside of the bounds or off the step, and still teaching: {numbers}.")
+    for name, count in counting.unseen.items():
+        lines.append(f"{plural(count, 'row')} without {name}: there it counts as not seen.")
+    return lines
 
 
 def _head(name: str, unit: str) -> str:
@@ -188,7 +183,8 @@ def _last(store: StudyStore, told: Sequence[Entry]) -> Table:
     table = Table("told", *(_head(name, file.quantities[name].unit) for name in names))
     for e in told[-5:]:
         row = {**e.decision, **e.context, "value": e.value}
-        table.add_row(str(e.number), *(escape(figure(row[name])) for name in names))
+        shown = (file.quantities[name].figure(row[name]) if name in row else "–" for name in names)
+        table.add_row(str(e.number), *map(escape, shown))
     return table
 
 
@@ -198,17 +194,21 @@ def _under_way(store: StudyStore, pending: Sequence[Pending]) -> Table:
     for p in pending:
         shown = ", ".join(f"{k} {v}" for k, v in store.file.show(p.decision).items())
         lapsed = "" if p.counts or not p.decision else ": no longer counted, may still be told"
+        given = beforehand.words(store.file, p.beforehand)
+        shown += f" (for {given})" if given else ""
         words = escape(shown or "none: its ask was cut off")
         table.add_row(str(p.number), words, f"{age(p.age)} ago{lapsed}")
     return table
 
 
-def _seen(store: StudyStore, contexts: dict[str, list[float]]) -> Table:
+def _seen(store: StudyStore, contexts: dict[str, list[Any]]) -> Table:
     """The contexts met, in figures."""
     table = Table("context", "times", "mean", "deviation", "least", "most")
     for name, values in contexts.items():
-        row = summarise(values)
-        figures = [f"{row[k]:.4g}" for k in ("mean", "deviation", "least", "most")]
+        if isinstance(store.file.contexts[name], Categorical):
+            continue  # the bars say all
+        row = summarise(values, store.file.contexts[name])
+        figures = [figure(row[k]) for k in ("mean", "deviation", "least", "most")]
         table.add_row(_head(name, store.file.quantities[name].unit), str(int(row["times"])), *figures)
     return table
 

@@ -1,131 +1,20 @@
-"""Tables of past rows into a study, and out of it."""
+"""Everything told, as a table."""
 
 from __future__ import annotations
 
 import csv
-import hashlib
-import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+import sys
 from dataclasses import dataclass
 from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from optuna.trial import FrozenTrial, TrialState
-
-from windage.errors import InputError, WindageError, missing_extra
-from windage.studies import records
-from windage.studies.quantities import pointed
+from windage.errors import missing_extra
+from windage.studies.beforehand import exact
+from windage.studies.csv_reading import STANDARD, safe
+from windage.studies.entries import Entry
+from windage.studies.file import CHANGE, DATE, FORECAST, FORGOTTEN
 from windage.studies.store import StudyStore
-
-MORE = "\n"
-"""The key of the cells of a row beyond the columns: no column has this name."""
-TOO_MANY = "more cells than columns; write decimals with a point, or separate by ;"
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a table of past results."""
-
-    new: list[FrozenTrial]
-    """Those to be added."""
-    known: int
-    """How many are in the study already."""
-
-
-def read_csv(store: StudyStore, path: Path) -> Rows:
-    """The rows of a table: all are right, or an InputError lists the bad ones.
-
-    A row that a file of this name brought before is not taken twice: the table may have grown, or a command
-    was cut off. Nor is a row that this study's own export wrote.
-    """
-    columns = (*store.file.space, *store.file.contexts, "value")
-    finished = {t.number: t for t in store.trials(TrialState.COMPLETE)}
-    origins = {t.user_attrs.get(records.ROW) for t in finished.values()}
-    times: Counter[str] = Counter()
-    new, faults, known = [], [], 0
-    for line, row in _lines(path, columns):
-        entries = {name: row[name] for name in columns}
-        content = json.dumps(entries)
-        times[content] += 1
-        origin = hashlib.sha256(f"{path.name} {content} {times[content]}".encode()).hexdigest()[:32]
-        decision = {name: entries[name] for name in store.file.space}
-        context = {name: entries[name] for name in store.file.contexts}
-        try:
-            if MORE in row:
-                raise InputError(TOO_MANY)
-            trial = store.checked(decision, context, entries["value"], origin)
-        except WindageError as error:
-            faults.append(f"line {line}: {error}")
-            continue
-        if origin in origins or _exported(row, trial, finished):
-            known += 1
-        else:
-            new.append(trial)
-    if faults:
-        shown = "\n  ".join(faults[:20] + ([f"and {len(faults) - 20} more"] if len(faults) > 20 else []))
-        raise InputError(f"nothing was taken from {path}, because of\n  {shown}")
-    return Rows(new, known)
-
-
-def _lines(path: Path, columns: Sequence[str]) -> list[tuple[int, dict[str, str]]]:
-    """The rows of a table that are not empty, each with the number of its line."""
-    found = []
-    try:
-        reader = _reader(path, columns)
-        # spreadsheets write ; where the comma is the decimal sign
-        commas = reader.reader.dialect.delimiter == ";"
-        for row in reader:
-            cells = {
-                name: ("".join(cell) if name == MORE else cell or "").strip() for name, cell in row.items()
-            }
-            if any(cells.values()):
-                clean = {name: (pointed(cell) or cell) if commas else cell for name, cell in cells.items()}
-                found.append((reader.line_num, clean))
-    except csv.Error as error:
-        raise InputError(f"{path} cannot be read as a table: {error}") from error
-    return found
-
-
-def _reader(path: Path, columns: Sequence[str]) -> csv.DictReader[str]:
-    """The table, which has each of these columns once."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} cannot be read as a table: {error}") from error
-    reader = csv.DictReader(text.splitlines(), dialect=_dialect(text), restkey=MORE, restval="")
-    head = [name.strip() for name in reader.fieldnames or ()]
-    reader.fieldnames = head
-    missing = [name for name in columns if name not in head]
-    if missing:
-        raise InputError(
-            f"{path} has no column {missing[0]!r}: its first line must name {', '.join(columns)}."
-        )
-    repeated = [name for name in columns if head.count(name) > 1]
-    if repeated:
-        raise InputError(f"{path} has the column {repeated[0]!r} more than once: keep one of them.")
-    return reader
-
-
-def _exported(row: Mapping[str, str], trial: FrozenTrial, finished: Mapping[int, FrozenTrial]) -> bool:
-    """Whether the row is one that this study wrote: it has the number of a decision, and says the same."""
-    number = row.get("number", "")
-    if not number.isdigit() or "told" not in row:
-        return False
-    there = finished.get(int(number))
-    return there is not None and (there.params, records.context_of(there), there.value) == (
-        trial.params,
-        records.context_of(trial),
-        trial.value,
-    )
-
-
-def _dialect(text: str) -> type[csv.Dialect]:
-    try:
-        return csv.Sniffer().sniff(text[:4096], delimiters=",;\t")
-    except csv.Error:
-        return csv.excel
 
 
 @dataclass(frozen=True)
@@ -137,24 +26,47 @@ class Table:
 
     @classmethod
     def of(cls, store: StudyStore) -> Table:
-        """One row for each finished observation, in the order of their numbers."""
-        file = store.file
+        """One row for each finished observation, in the order of their numbers.
+
+        Dates, forecasts, changes, and variables that the file no longer has, get columns where there are any.
+        Forgotten observations are there, and say so.
+        """
+        file, state = store.file, store.state()
+        hidden = CHANGE in file.quantities  # no column could say that they do not count
+        gone = {} if hidden else {e.number: e for e in state.forgotten}
+        entries = sorted([*state.entries, *gone.values()], key=lambda e: e.number)
+        every = dict.fromkeys(name for e in entries for name in (*e.decision, *e.context))
+        gone_names = [name for name in every if name not in file.quantities]  # the file had them once
+        dated = any(e.date for e in entries) and DATE not in file.quantities
+        foreseen = [n for n in file.contexts if any(n in e.forecast for e in entries)]
+        foreseen = [name for name in foreseen if f"{name}{FORECAST}" not in file.quantities]
+        changed = bool(gone or any(e.was for e in entries)) and not hidden
         rows = [
             [
                 e.number,
+                *([e.date or None] if dated else []),
                 *(e.decision.get(name) for name in file.space),
                 *(e.context.get(name) for name in file.contexts),
+                *({**e.decision, **e.context}.get(name) for name in gone_names),
+                *(exact(e.forecast[name]) if name in e.forecast else None for name in foreseen),
                 e.value,
                 e.told.astimezone(UTC).isoformat(timespec="seconds") if e.told else None,
+                *([change_of(e, e.number in gone)] if changed else []),
             ]
-            for e in store.entries()
+            for e in entries
         ]
-        return cls(["number", *file.space, *file.contexts, "value", "told"], rows)
+        names = [*file.space, *file.contexts, *gone_names, *(f"{name}{FORECAST}" for name in foreseen)]
+        head = ["number", *([DATE] if dated else []), *names, "value", "told"]
+        return cls([*head, *([CHANGE] if changed else [])], rows)
 
     def write_csv(self, path: Path) -> None:
-        """With a head line, in UTF-8."""
+        """With a head line, in UTF-8; ``-`` is the standard output."""
+        lines = [[safe(cell) for cell in row] for row in (self.head, *self.rows)]
+        if path == STANDARD:
+            csv.writer(sys.stdout, lineterminator="\n").writerows(lines)
+            return
         with path.open("w", newline="", encoding="utf-8") as out:
-            csv.writer(out).writerows([self.head, *self.rows])
+            csv.writer(out).writerows(lines)
 
     def write_parquet(self, path: Path) -> None:
         """Numbers as numbers, words as words; a column of both as words."""
@@ -171,3 +83,12 @@ class Table:
                 column = [None if v is None else str(v) for v in column]
             columns[name] = column
         pyarrow.parquet.write_table(pyarrow.table(columns), path)
+
+
+def change_of(entry: Entry, forgotten: bool) -> str | None:
+    """``corrected: value was 1200 (a digit too many)``; None where nothing was changed."""
+    if not forgotten and not entry.was:
+        return None
+    was = ", ".join(f"{name} was {'not told' if v is None else v}" for name, v in entry.was.items())
+    parts = [FORGOTTEN if forgotten else "corrected", *([was] if was else [])]
+    return ": ".join(parts) + (f" ({entry.why})" if entry.why else "")

@@ -70,7 +70,7 @@ def test_a_run_is_the_same_again_and_problems_differ():
 def test_auto_learn_is_auto_with_that_aim():
     problem = families.instance("gp-smooth+0")
     learning = players.player("auto-learn", problem, 0, SHORT, {})
-    assert learning.optimizer.to_dict()["settings"] == {"aim": "learn", "budget": SHORT}
+    assert learning.optimizer.to_dict()["settings"] == {"aim": "learn", "budget": SHORT, "screen": False}
 
 
 def test_regret_is_a_share_of_a_random_decisions():

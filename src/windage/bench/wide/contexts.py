@@ -39,6 +39,8 @@ class ContextDistribution:
     """Dc × Dc, of the normal numbers below; None: independent coordinates."""
     bounds: tuple[tuple[float, float], ...] | None = None
     """Of each coordinate, to which it is clipped; None: unbounded."""
+    points: int = NODES
+    """How many ``nodes`` there are."""
 
     def from_uniform(self, uniform: Array) -> Array:
         """n × Dc uniform numbers → contexts, n × Dc."""
@@ -54,11 +56,11 @@ class ContextDistribution:
 
     @cached_property
     def nodes(self) -> Array:
-        """Equally likely points, ``NODES`` × Dc."""
+        """Equally likely points, ``points`` × Dc."""
         count = len(self.quantiles)
         if count == 1:
-            return self.from_uniform(((0.5 + np.arange(NODES)) / NODES)[:, None])
-        return self.from_uniform(qmc.Sobol(count, seed=SEED).random(NODES))
+            return self.from_uniform(((0.5 + np.arange(self.points)) / self.points)[:, None])
+        return self.from_uniform(qmc.Sobol(count, seed=SEED).random(self.points))
 
     def contexts(self, *names: str) -> dict[str, Real]:
         """What a study is told of them: names and bounds; c1, c2, … unless given."""

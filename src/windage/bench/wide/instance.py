@@ -47,6 +47,10 @@ class Instance:
     """Whether the noise is larger where the outcome is larger; ``noise`` is then its share at the median."""
     names: tuple[str, ...] = ()
     """Of the contexts; c1, c2, … unless given."""
+    scan: int = SCAN
+    """Decisions scored for the optimum."""
+    starts: int = STARTS
+    """From how many of them to climb."""
 
     @cached_property
     def contexts(self) -> Mapping[str, Real]:
@@ -83,7 +87,7 @@ class Instance:
     def optimum(self) -> Optimum:
         """max_x E f(x, c): the best of many climbs."""
         values = self.expected(self._scanned)
-        starts = self._scanned[np.argsort(-values, kind="stable")[:STARTS]]
+        starts = self._scanned[np.argsort(-values, kind="stable")[: self.starts]]
         tops = [self._climb(start) for start in starts]
         best = max(tops, key=lambda top: top.value)
         return best if best.value >= values.max() else Optimum(starts[0], float(values.max()))
@@ -141,7 +145,12 @@ class Instance:
     @cached_property
     def _scanned(self) -> Array:
         seed = zlib.crc32(self.name.encode())
-        return self.valid(qmc.Sobol(len(self.decisions), seed=seed).random(SCAN))
+        return self.valid(qmc.Sobol(len(self.decisions), seed=seed).random(self.scan))
+
+    @property
+    def outcomes_deviation(self) -> float:
+        """The standard deviation of outcomes of random decisions."""
+        return self._outcomes[2]
 
     @cached_property
     def _outcomes(self) -> tuple[float, float, float]:

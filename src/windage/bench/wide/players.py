@@ -75,7 +75,7 @@ class WindagePlayer:
 
         method = OWN.get(name) or METHODS[name]
         spaces = (instance.decisions, instance.contexts)
-        keywords = {"initial": INITIAL, **settings}
+        keywords = {"initial": INITIAL, "screen": False, **settings}  # nothing is typed
         self.optimizer = Optimizer(*spaces, method=method, seed=seed, budget=budget, **keywords)
         self.trial: Any = None
 
@@ -151,7 +151,7 @@ def _distribution(optuna: Any, parameter: Any) -> Any:
 def _at_last_context(state: State) -> Any:
     from windage.acquisition import Expectation
 
-    return Expectation(state.models[0], Nodes.equal(state.data.boxed_c[-1:]), state.sqrt_beta)
+    return Expectation(state.models[0], state.coded(Nodes.equal(state.data.boxed_c[-1:])), state.sqrt_beta)
 
 
 OWN: Mapping[str, Method] = {

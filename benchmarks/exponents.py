@@ -1,0 +1,149 @@
+"""The exponent of cumulative regret on draws of a GP, beside (2 + Dc)/(4 + Dc) of Theorems 1 and 2.
+
+    python benchmarks/exponents.py --out results/exponents --keep docs/reproduction
+
+The theorems bound the regret in the mean over draws f ~ GP(0, k), k ≤ 1, for a smooth density of the context.
+Here f is a draw with an RBF kernel of unit variance (random Fourier features), two decision variables, one or
+two contexts with a Beta(5, 5) distribution, and a little noise on the outcomes. The methods fit their own
+hyper-parameters. The exponent is the slope of log R(T) over log T between T = 35 and the last decision, R the
+mean over the draws; its error is that of the slopes of single draws.
+
+The runs are those of the bench: what is stopped goes on with the same command.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from windage.bench import load, problems, runner
+from windage.bench.configuration import Sources, plan
+from windage.bench.display import display_of, show
+from windage.bench.distributions import ClippedDistribution
+from windage.bench.tables import Cell, Sheet, mean_and_error
+from windage.space import Array, Real
+
+METHODS = ("sbo-kde", "drbo-kde")
+DX, CONTEXTS, DRAWS = 2, (1, 2), 8
+LENGTHSCALE, FEATURES, NOISE, FIRST = 0.25, 512, 0.1, 35
+
+
+class Draw:
+    """f ~ GP(0, RBF) on (x, c): √(2/F) Σ_i a_i cos(ω_i·z + b_i), ω ~ N(0, 1/ℓ²)."""
+
+    def __init__(self, dimensions: int, seed: int) -> None:
+        rng = np.random.default_rng([28, dimensions, seed])
+        omega = rng.standard_normal((FEATURES, dimensions)) / LENGTHSCALE
+        self.x, self.c = omega[:, :DX].T, omega[:, DX:].T
+        self.phase, self.share = rng.uniform(0, 2 * np.pi, FEATURES), rng.standard_normal(FEATURES)
+        self.share *= np.sqrt(2 / FEATURES)
+
+    def __call__(self, x: Array, c: Array) -> Array:
+        """f(x, c); the leading dimensions broadcast."""
+        return np.asarray(np.cos(x @ self.x + c @ self.c + self.phase) @ self.share)
+
+    def average(self, points: Array, weights: Array) -> Callable[[Array], Array]:
+        """x → Σ_m w_m f(x, c_m), by cos(u + v) = cos u cos v - sin u sin v."""
+        angles = (part @ self.c for part in np.array_split(points, max(1, len(points) // 1024)))
+        shares = iter(np.array_split(weights, max(1, len(points) // 1024)))
+        sums = [(w @ np.cos(v), w @ np.sin(v)) for v, w in zip(angles, shares, strict=True)]
+        cosine, sine = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
+
+        def mean(x: Array) -> Array:
+            u = x @ self.x + self.phase
+            return np.asarray(np.cos(u) @ (self.share * cosine) - np.sin(u) @ (self.share * sine))
+
+        return mean
+
+
+def name(contexts: int, seed: int) -> str:
+    """Of a problem."""
+    return f"draw-{contexts}-{seed}"
+
+
+def make(contexts: int, seed: int) -> problems.Problem:
+    """A draw as a problem."""
+    from scipy.stats import beta
+
+    return problems.Problem(
+        name(contexts, seed),
+        f"a draw of a GP, {contexts} context(s)",
+        {f"x{i}": Real(0, 1) for i in range(DX)},
+        {f"c{i}": Real(0, 1) for i in range(contexts)},
+        ClippedDistribution((beta(5, 5),) * contexts),
+        Draw(DX + contexts, seed),
+    )
+
+
+if __name__ != "__main__":  # a plugin of the bench, also of the command below
+    for _contexts in CONTEXTS:
+        for _seed in range(DRAWS):
+            problems.register(make(_contexts, _seed))
+
+
+def slope(regret: Array) -> float:
+    """Of log R(T) over log T from ``FIRST`` on; regret: R(1) … R(T)."""
+    steps = np.arange(FIRST, len(regret) + 1)
+    return float(np.polyfit(np.log(steps), np.log(regret[FIRST - 1 :]), 1)[0])
+
+
+def sheet(curves: dict[tuple[str, int], Array]) -> Sheet:
+    """Methods × contexts; curves: draws × decisions, cumulative regret."""
+    rows = []
+    for method in METHODS:
+        cells = []
+        for contexts in CONTEXTS:
+            runs = curves[method, contexts]
+            found, error = slope(runs.mean(axis=0)), mean_and_error([slope(run) for run in runs])[1]
+            cells.append(Cell(f"{found:.2f} ± {error:.2f}", values=(found, error, len(runs))))
+        rows.append((method, tuple(cells)))
+    bounds = [(2 + c) / (4 + c) for c in CONTEXTS]
+    rows.append(("(2 + Dc)/(4 + Dc)", tuple(Cell(f"{b:.2f}", values=(b, float("nan"), 0)) for b in bounds)))
+    draws, last = next(iter(curves.values())).shape
+    title = (
+        f"The exponent of the mean cumulative regret between {FIRST} and {last} decisions on {draws} draws "
+        "of a GP; ± the standard error of the exponents of single draws"
+    )
+    return Sheet("exponents", title, ("method", *(f"Dc = {c}" for c in CONTEXTS)), tuple(rows))
+
+
+def main() -> None:
+    """Run what is left, print and keep."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--budget", type=int, default=350)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=Path("results/exponents"))
+    parser.add_argument("--keep", type=Path, help="where the table goes; RESULTS/tables unless given")
+    arguments = parser.parse_args()
+    names = [name(c, seed) for seed in range(arguments.draws) for c in CONTEXTS]
+    tasks = plan(
+        arguments.out,
+        problem_names=names,
+        method_names=METHODS,
+        budget=arguments.budget,
+        seeds=[0],
+        noise=NOISE,
+        sources=Sources.of(None, [__file__]),
+    )
+    with display_of(Console(stderr=True)) as display:
+        runner.run_all(tasks, display, arguments.jobs)
+    table = load(arguments.out, plugins=__file__)
+    table = table[table["problem"].isin(names)]
+    curves = {}
+    for method in METHODS:
+        for contexts in CONTEXTS:
+            chosen = [name(contexts, seed) for seed in range(arguments.draws)]
+            runs = [table[(table["method"] == method) & (table["problem"] == p)]["regret"] for p in chosen]
+            curves[method, contexts] = np.stack([run.to_numpy().cumsum() for run in runs])
+    show(sheet(curves), arguments.keep or arguments.out / "tables")
+
+
+if __name__ == "__main__":
+    main()
