@@ -41,6 +41,12 @@ def test_nothing_is_shown_without_the_token(stranger, server, path):
     assert stranger.get(path, params={"token": "wrong"}).status_code == 403
 
 
+def test_a_browser_gets_its_icon_without_the_token(stranger):
+    answer = stranger.get("/favicon.ico")
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "image/svg+xml")
+    assert answer.text.startswith("<svg")
+
+
 def test_the_token_leaves_a_cookie_for_this_page_alone(stranger, server):
     answer = stranger.get("/", params={"token": server.site.keys.token})
     assert (answer.status_code, answer.headers["location"]) == (303, "/")

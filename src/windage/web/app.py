@@ -16,14 +16,14 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from windage.errors import WindageError
 from windage.web import actions, asking, forms, jobs, setup, uploads, view
 from windage.web.boxes import decision_boxes, read
-from windage.web.security import Application, Gate, Keys
+from windage.web.security import ICON, Application, Gate, Keys
 from windage.web.site import Site
 from windage.web.sliders import known_boxes
 from windage.web.view import Attempt, Wanted
@@ -53,6 +53,7 @@ def application(site: Site, host: str, port: int) -> Application:
         Route("/what-if", pages.what_if),
         Route("/table.csv", pages.download),
         Route("/login", pages.login, methods=["GET", "POST"]),
+        Route(ICON, pages.icon),
         Route("/setup", pages.setup, methods=["GET", "POST"]),
         Route("/upload", pages.upload, methods=["POST"]),
         Route("/ask", pages.ask, methods=["POST"]),
@@ -201,6 +202,10 @@ class Pages:
                 return RedirectResponse(self.site.say("The study is set up. Begin here."), 303)
         words = TEMPLATES.get_template("setup.html").render(setup.shown(self.site, given, fault))
         return HTMLResponse(words, 422 if fault else 200)
+
+    async def icon(self, request: Request) -> Response:
+        """For pages that cannot name it: a browser asks for it by itself after a refusal in plain text."""
+        return FileResponse(HERE / "static" / "icon.svg", media_type="image/svg+xml")
 
     async def login(self, request: Request) -> Response:
         """The password, where there is one."""

@@ -37,7 +37,8 @@ SECONDS = 3.0
 PLAIN = re.compile(r"/[A-Za-z0-9._-]*")
 """A path of ours: no other machine's name, no header."""
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-FREE = ("/static/", "/login")
+ICON = "/favicon.ico"
+FREE = ("/static/", "/login", ICON)
 """What is shown without a key: nothing of a study."""
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
