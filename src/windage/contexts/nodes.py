@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from windage.search import sobol
 from windage.space import Array, ContextKind
+
+
+class Pairs(NamedTuple):
+    """All pairs of different nodes, each pair once."""
+
+    squares: Array
+    """Squared differences in each coordinate, Dc × pairs."""
+    weights: Array
+    """2 w_i w_j, as both orders count."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,13 @@ class Nodes:
     def equal(cls, points: Array) -> Nodes:
         """Nodes of equal weight."""
         return cls(points, np.full(len(points), 1 / len(points)))
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """What every GP of an ensemble needs of two contexts at a time."""
+        i, j = np.triu_indices(len(self), 1)
+        columns = self.points.T
+        return Pairs((columns[:, i] - columns[:, j]) ** 2, 2 * self.weights[i] * self.weights[j])
 
 
 NO_CONTEXT = Nodes.equal(np.zeros((1, 0)))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from windage.contexts import Nodes
+from windage.gp.kernels import PROFILES
 from windage.gp.model import ProductGP
 from windage.gp.posterior import DecisionKernel, Moments
 from windage.objectives import remaining
@@ -31,9 +32,8 @@ class ExpectationPosterior:
 
     def __init__(self, model: ProductGP, nodes: Nodes) -> None:
         self.model, self.kernel = model, DecisionKernel(model)
-        weights = nodes.weights
-        self.z = weights @ model.context_kernel(nodes.points, model.data.c).k
-        self.v0 = float(weights @ model.context_kernel(nodes.points, nodes.points).k @ weights)
+        self.z = nodes.weights @ model.context_kernel(nodes.points, model.data.c).k
+        self.v0 = prior_variance(model, nodes)
 
     def moments(self, x: Array) -> Moments:
         """At decisions, B × d."""
@@ -52,6 +52,13 @@ class ExpectationPosterior:
         solved, z = moments.inner
         by_seen = by_mean * self.model.alpha - 2 * self.model.scale * by_variance * solved
         return self.kernel.vjp(moments.x, moments.slope, z * by_seen)
+
+
+def prior_variance(model: ProductGP, nodes: Nodes) -> float:
+    """v0 = wᵀ K_cc w, as a share of the prior variance: each pair of nodes once."""
+    kernel = PROFILES[model.data.kernel]
+    between = kernel((1 / model.covariance.c_scale**2) @ nodes.pairs.squares).k
+    return float(nodes.weights @ nodes.weights + nodes.pairs.weights @ between)
 
 
 class WorstPosterior(ExpectationPosterior):
