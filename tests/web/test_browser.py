@@ -124,7 +124,8 @@ def test_a_morning(told, shop, serve, browser, size):
     screen.see("Open the address that")
     screen.open(address)
     screen.one("#tell")
-    assert [words for words in screen.console() if "403" not in words] == []  # that refusal may be logged late
+    # the refusal may be logged late
+    assert [words for words in screen.console() if "403" not in words] == []
     assert "token" not in screen.driver.current_url
     for css in (".decision", ".why", "#tell-context-0", "#tell-value", "#tell button.main"):
         assert screen.visible(css), css  # without scrolling
