@@ -6,7 +6,8 @@ The theorems bound the regret in the mean over draws f ~ GP(0, k), k ≤ 1, for 
 Here f is a draw with an RBF kernel of unit variance (random Fourier features), two decision variables, one or
 two contexts with a Beta(5, 5) distribution, and a little noise on the outcomes. The methods fit their own
 hyper-parameters. The exponent is the slope of log R(T) over log T between T = 35 and the last decision, R the
-mean over the draws; its error is that of the slopes of single draws.
+mean over the draws; its error is that of the slopes of single draws. Each draw has a seed of its own: the
+theorems' mean is over contexts and noise too.
 
 The runs are those of the bench: what is stopped goes on with the same command.
 """
@@ -14,21 +15,22 @@ The runs are those of the bench: what is stopped goes on with the same command.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 
 from windage.bench import load, problems, runner
-from windage.bench.configuration import Sources, plan
+from windage.bench.configuration import Sources, Task, plan
 from windage.bench.display import display_of, show
 from windage.bench.distributions import ClippedDistribution
 from windage.bench.tables import Cell, Sheet, mean_and_error
 from windage.space import Array, Real
 
 METHODS = ("sbo-kde", "drbo-kde")
-DX, CONTEXTS, DRAWS = 2, (1, 2), 8
+DX, CONTEXTS, DRAWS = 2, (1, 2), 64
 LENGTHSCALE, FEATURES, NOISE, FIRST = 0.25, 512, 0.1, 35
 
 
@@ -91,7 +93,25 @@ def slope(regret: Array) -> float:
     return float(np.polyfit(np.log(steps), np.log(regret[FIRST - 1 :]), 1)[0])
 
 
-def sheet(curves: dict[tuple[str, int], Array]) -> Sheet:
+def planned(folder: Path, draws: int, budget: int) -> list[Task]:
+    """The runs: of each draw with its own seed, so that no two meet the same contexts and noise."""
+    sources = Sources.of(None, [__file__])
+    return [
+        task
+        for seed in range(draws)
+        for task in plan(
+            folder,
+            problem_names=[name(contexts, seed) for contexts in CONTEXTS],
+            method_names=METHODS,
+            budget=budget,
+            seeds=[seed],
+            noise=NOISE,
+            sources=sources,
+        )
+    ]
+
+
+def sheet(curves: Mapping[tuple[str, int], Array]) -> Sheet:
     """Methods × contexts; curves: draws × decisions, cumulative regret."""
     rows = []
     for method in METHODS:
@@ -106,9 +126,21 @@ def sheet(curves: dict[tuple[str, int], Array]) -> Sheet:
     draws, last = next(iter(curves.values())).shape
     title = (
         f"The exponent of the mean cumulative regret between {FIRST} and {last} decisions on {draws} draws "
-        "of a GP; ± the standard error of the exponents of single draws"
+        "of a GP, each with its own contexts and noise; ± the standard error of the exponents of single draws"
     )
     return Sheet("exponents", title, ("method", *(f"Dc = {c}" for c in CONTEXTS)), tuple(rows))
+
+
+def curves_of(table: Any, draws: int) -> dict[tuple[str, int], Array]:
+    """Method, contexts → cumulative regret, draws × decisions; table: of the bench's results."""
+    runs = {
+        key: run["regret"].to_numpy().cumsum() for key, run in table.groupby(["method", "problem", "seed"])
+    }
+    return {
+        (method, contexts): np.stack([runs[method, name(contexts, seed), seed] for seed in range(draws)])
+        for method in METHODS
+        for contexts in CONTEXTS
+    }
 
 
 def main() -> None:
@@ -116,32 +148,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--draws", type=int, default=4)
+    parser.add_argument("--draws", type=int, default=4, choices=range(1, DRAWS + 1), metavar=f"1-{DRAWS}")
     parser.add_argument("--budget", type=int, default=350)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=Path("results/exponents"))
     parser.add_argument("--keep", type=Path, help="where the table goes; RESULTS/tables unless given")
     arguments = parser.parse_args()
-    names = [name(c, seed) for seed in range(arguments.draws) for c in CONTEXTS]
-    tasks = plan(
-        arguments.out,
-        problem_names=names,
-        method_names=METHODS,
-        budget=arguments.budget,
-        seeds=[0],
-        noise=NOISE,
-        sources=Sources.of(None, [__file__]),
-    )
+    tasks = planned(arguments.out, arguments.draws, arguments.budget)
     with display_of(Console(stderr=True)) as display:
         runner.run_all(tasks, display, arguments.jobs)
-    table = load(arguments.out, plugins=__file__)
-    table = table[table["problem"].isin(names)]
-    curves = {}
-    for method in METHODS:
-        for contexts in CONTEXTS:
-            chosen = [name(contexts, seed) for seed in range(arguments.draws)]
-            runs = [table[(table["method"] == method) & (table["problem"] == p)]["regret"] for p in chosen]
-            curves[method, contexts] = np.stack([run.to_numpy().cumsum() for run in runs])
+    curves = curves_of(load(arguments.out, plugins=__file__), arguments.draws)
     show(sheet(curves), arguments.keep or arguments.out / "tables")
 
 

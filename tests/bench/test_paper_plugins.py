@@ -3,10 +3,11 @@
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 
 import reference
-from windage.bench import problems
+from windage.bench import problems, run
 from windage.methods import METHODS
 from windage.optimizer import Optimizer
 
@@ -113,3 +114,36 @@ def test_the_table_of_exponents_has_a_row_a_method_and_the_bound(exponents):
     rows = dict(exponents.sheet(curves).rows)
     assert [cell.text for cell in rows["(2 + Dc)/(4 + Dc)"]] == ["0.60", "0.67"]
     assert 0.6 < rows["sbo-kde"][0].values[0] < 0.85
+
+
+def test_each_draw_has_contexts_and_noise_of_its_own(exponents, monkeypatch, tmp_path):
+    def plan(folder, problem_names, seeds, **_):
+        return [(problem, seed) for seed in seeds for problem in problem_names]
+
+    monkeypatch.setattr(exponents, "plan", plan)
+    found = exponents.planned(tmp_path, 2, 40)
+    assert found == [("draw-1-0", 0), ("draw-2-0", 0), ("draw-1-1", 1), ("draw-2-1", 1)]
+    problem = problems.get("draw-1-1")
+    assert run.context_at(problem, 0, 0) != run.context_at(problem, 1, 0)
+
+
+def test_there_are_draws_enough_and_more_are_refused(exponents, monkeypatch, capsys):
+    assert problems.get(exponents.name(2, 19)).name == "draw-2-19"
+    monkeypatch.setattr("sys.argv", ["exponents.py", "--draws", str(exponents.DRAWS + 1)])
+    with pytest.raises(SystemExit):
+        exponents.main()
+    assert "--draws" in capsys.readouterr().err
+
+
+def test_curves_are_those_of_each_draw_s_own_seed(exponents):
+    rows = [
+        {"method": m, "problem": exponents.name(c, i), "seed": seed, "regret": 1.0 + i + 10 * (seed != i)}
+        for m in exponents.METHODS
+        for c in exponents.CONTEXTS
+        for i in range(3)
+        for seed in (0, i)[: 1 + (i > 0)]
+        for _ in range(4)
+    ]
+    curves = exponents.curves_of(pandas.DataFrame(rows), 3)
+    assert set(curves) == {(m, c) for m in exponents.METHODS for c in exponents.CONTEXTS}
+    assert np.array_equal(curves["drbo-kde", 2], np.outer([1, 2, 3], [1, 2, 3, 4]))
