@@ -6,8 +6,8 @@ The theorems bound the regret in the mean over draws f ~ GP(0, k), k ≤ 1, for 
 Here f is a draw with an RBF kernel of unit variance (random Fourier features), two decision variables, one or
 two contexts with a Beta(5, 5) distribution, and a little noise on the outcomes. The methods fit their own
 hyper-parameters. The exponent is the slope of log R(T) over log T between T = 35 and the last decision, R the
-mean over the draws; its error is that of the slopes of single draws. Each draw has a seed of its own: the
-theorems' mean is over contexts and noise too.
+mean over the draws; its error is the jackknife's, which leaves out one draw at a time. Each draw has a seed
+of its own: the theorems' mean is over contexts and noise too.
 
 The runs are those of the bench: what is stopped goes on with the same command.
 """
@@ -26,7 +26,7 @@ from windage.bench import load, problems, runner
 from windage.bench.configuration import Sources, Task, plan
 from windage.bench.display import display_of, show
 from windage.bench.distributions import ClippedDistribution
-from windage.bench.tables import Cell, Sheet, mean_and_error
+from windage.bench.tables import Cell, Sheet
 from windage.space import Array, Real
 
 METHODS = ("sbo-kde", "drbo-kde")
@@ -93,6 +93,15 @@ def slope(regret: Array) -> float:
     return float(np.polyfit(np.log(steps), np.log(regret[FIRST - 1 :]), 1)[0])
 
 
+def error(runs: Array) -> float:
+    """The jackknife's standard error of the slope of the mean; runs: draws × decisions."""
+    count = len(runs)
+    if count < 2:
+        return float("nan")
+    without = [slope(np.delete(runs, i, axis=0).mean(axis=0)) for i in range(count)]
+    return float(np.sqrt((count - 1) * np.var(without)))
+
+
 def planned(folder: Path, draws: int, budget: int) -> list[Task]:
     """The runs: of each draw with its own seed, so that no two meet the same contexts and noise."""
     sources = Sources.of(None, [__file__])
@@ -118,15 +127,15 @@ def sheet(curves: Mapping[tuple[str, int], Array]) -> Sheet:
         cells = []
         for contexts in CONTEXTS:
             runs = curves[method, contexts]
-            found, error = slope(runs.mean(axis=0)), mean_and_error([slope(run) for run in runs])[1]
-            cells.append(Cell(f"{found:.2f} ± {error:.2f}", values=(found, error, len(runs))))
+            found, away = slope(runs.mean(axis=0)), error(runs)
+            cells.append(Cell(f"{found:.2f} ± {away:.2f}", values=(found, away, len(runs))))
         rows.append((method, tuple(cells)))
     bounds = [(2 + c) / (4 + c) for c in CONTEXTS]
     rows.append(("(2 + Dc)/(4 + Dc)", tuple(Cell(f"{b:.2f}", values=(b, float("nan"), 0)) for b in bounds)))
     draws, last = next(iter(curves.values())).shape
     title = (
         f"The exponent of the mean cumulative regret between {FIRST} and {last} decisions on {draws} draws "
-        "of a GP, each with its own contexts and noise; ± the standard error of the exponents of single draws"
+        "of a GP, each with its own contexts and noise; ± the jackknife's standard error"
     )
     return Sheet("exponents", title, ("method", *(f"Dc = {c}" for c in CONTEXTS)), tuple(rows))
 

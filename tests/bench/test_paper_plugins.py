@@ -147,3 +147,15 @@ def test_curves_are_those_of_each_draw_s_own_seed(exponents):
     curves = exponents.curves_of(pandas.DataFrame(rows), 3)
     assert set(curves) == {(m, c) for m in exponents.METHODS for c in exponents.CONTEXTS}
     assert np.array_equal(curves["drbo-kde", 2], np.outer([1, 2, 3], [1, 2, 3, 4]))
+
+
+def test_the_error_is_that_of_the_slope_of_the_mean(exponents):
+    """Where one draw has nearly all of the regret, the mean has its slope, with or without the others."""
+    steps = np.arange(1, 351)
+    runs = np.stack([100 * steps**0.5, 1e-6 * steps**0.1, 1e-6 * steps**0.1])
+    assert exponents.slope(runs.mean(axis=0)) == pytest.approx(0.5, abs=1e-4)
+    slopes = [0.1, 0.5, 0.5]  # without the first, the second, the third
+    jackknife = np.sqrt(2 / 3 * np.sum((np.array(slopes) - np.mean(slopes)) ** 2))
+    assert exponents.error(runs) == pytest.approx(jackknife, abs=1e-4)
+    assert exponents.error(np.stack([steps**0.6, 3 * steps**0.6])) == pytest.approx(0, abs=1e-12)
+    assert np.isnan(exponents.error(runs[:1]))
