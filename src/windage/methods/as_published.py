@@ -13,7 +13,8 @@ For the benchmark alone: it shows which part of the printed figures comes from t
   of the batch is in the second case, those of the third get 0.
 - **GP-UCB**: 1.5 is given for β, where all others take it for √β.
 
-One more is not here: the code draws its Sobol points anew at each evaluation.
+Two more are not here. The code draws its Sobol points anew at each evaluation. Its GP and its KDE see
+contexts as they were drawn, where f sees them clipped (benchmarks/raw_contexts.py).
 """
 
 from __future__ import annotations
