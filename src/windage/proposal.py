@@ -83,6 +83,7 @@ def pending_contexts(densities: Sequence[Kde | None], numbers: Sequence[int], se
 def best_decision(acquisition: Acquisition, state: State, seed: int, avoid: Array | None = None) -> Maximum:
     """The maximum of an acquisition function, apart from decisions to avoid (n × d)."""
     data, settings, blocks = state.data, state.settings, state.data.decisions.blocks
-    told = data.x[np.argsort(-data.y, kind="stable")[:KNOWN_STARTS]]
+    count = 0 if settings.as_published else KNOWN_STARTS
+    told = data.x[np.argsort(-data.y, kind="stable")[:count]]
     known = rounded(np.clip(told, 0, 1), blocks)  # bounds and steps may have been others when it was told
     return maximize(acquisition, blocks, settings.raw_samples, settings.restarts, seed, known, avoid)

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 
 import reference
-from windage import ConfigurationError, Optimizer, Real
+from windage import ConfigurationError, Optimizer, Real, proposal
 from windage.contexts import Nodes, grid
 from windage.gp import ProductGP
 from windage.methods import as_published
 from windage.methods.as_published import MisplacedInfimum, UnweightedMinimax
 from windage.methods.settings import PAPER_SAMPLES
+from windage.search import Maximum
 
 METHODS = ["drbo-kde", "stableopt", "drbo-mmd", "drbo-mmd-minimax", "gp-ucb"]
 
@@ -41,6 +42,19 @@ def test_it_is_an_option_that_changes_the_acquisition_and_can_be_asked(method):
     assert not np.allclose(*values, atol=1e-3)
     assert published.to_dict()["settings"] == {"as_published": True}
     assert 0 <= published.ask().decision["x"] <= 1
+
+
+@pytest.mark.parametrize(("published", "count"), [(False, 12), (True, 0)])
+def test_the_search_begins_at_raw_samples_alone(monkeypatch, published, count):
+    scored = []
+
+    def maximize(target, blocks, raw_samples, restarts, seed, extra, avoid):
+        scored.append(extra)
+        return Maximum(np.full(2, 0.5), 0.0)
+
+    monkeypatch.setattr(proposal, "maximize", maximize)
+    told("drbo-kde", as_published=published).ask()
+    assert [extra.shape for extra in scored] == [(count, 2)]
 
 
 @pytest.mark.parametrize("method", ["sbo-kde", "auto", "erbo"])

@@ -12,6 +12,7 @@ For the benchmark alone: it shows which part of the printed figures comes from t
   wrong sign, so its first case never comes. The worst node stands under an ``else``: where any decision
   of the batch is in the second case, those of the third get 0.
 - **GP-UCB**: 1.5 is given for β, where all others take it for √β.
+- **The search** begins at raw samples alone, and not at the best decisions told as well (``proposal``).
 
 Two more are not here. The code draws its Sobol points anew at each evaluation. Its GP and its KDE see
 contexts as they were drawn, where f sees them clipped (benchmarks/raw_contexts.py).
