@@ -5,9 +5,10 @@
 The theorems bound the regret in the mean over draws f ~ GP(0, k), k ≤ 1, for a smooth density of the context.
 Here f is a draw with an RBF kernel of unit variance (random Fourier features), two decision variables, one or
 two contexts with a Beta(5, 5) distribution, and a little noise on the outcomes. The methods fit their own
-hyper-parameters. The exponent is the slope of log R(T) over log T between T = 35 and the last decision, R the
-mean over the draws; its error is the jackknife's, which leaves out one draw at a time. Each draw has a seed
-of its own: the theorems' mean is over contexts and noise too.
+hyper-parameters, with the √β of all runs and with the schedule of the theorems. The exponent is the slope of
+log R(T) over log T from T = 35 on, and over the last half of the decisions, R the mean over the draws; its
+error is the jackknife's, which leaves out one draw at a time. Each draw has a seed of its own: the theorems'
+mean is over contexts and noise too.
 
 The runs are those of the bench: what is stopped goes on with the same command.
 """
@@ -31,6 +32,11 @@ from windage.space import Array, Real
 
 METHODS = ("sbo-kde", "drbo-kde")
 DX, CONTEXTS, DRAWS = 2, (1, 2), 64
+SCHEDULES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "constant": ("√β = 1.5", {}),
+    "theorem": ("the theorems' √β", {"sqrt_beta": "theorem"}),
+}
+"""By folder: in words, and the settings."""
 LENGTHSCALE, FEATURES, NOISE, FIRST = 0.25, 512, 0.1, 35
 
 
@@ -87,22 +93,22 @@ if __name__ != "__main__":  # a plugin of the bench, also of the command below
             problems.register(make(_contexts, _seed))
 
 
-def slope(regret: Array) -> float:
-    """Of log R(T) over log T from ``FIRST`` on; regret: R(1) … R(T)."""
-    steps = np.arange(FIRST, len(regret) + 1)
-    return float(np.polyfit(np.log(steps), np.log(regret[FIRST - 1 :]), 1)[0])
+def slope(regret: Array, first: int = FIRST) -> float:
+    """Of log R(T) over log T from ``first`` on; regret: R(1) … R(T)."""
+    steps = np.arange(first, len(regret) + 1)
+    return float(np.polyfit(np.log(steps), np.log(regret[first - 1 :]), 1)[0])
 
 
-def error(runs: Array) -> float:
+def error(runs: Array, first: int = FIRST) -> float:
     """The jackknife's standard error of the slope of the mean; runs: draws × decisions."""
     count = len(runs)
     if count < 2:
         return float("nan")
-    without = [slope(np.delete(runs, i, axis=0).mean(axis=0)) for i in range(count)]
+    without = [slope(np.delete(runs, i, axis=0).mean(axis=0), first) for i in range(count)]
     return float(np.sqrt((count - 1) * np.var(without)))
 
 
-def planned(folder: Path, draws: int, budget: int) -> list[Task]:
+def planned(folder: Path, draws: int, budget: int, settings: Mapping[str, Any]) -> list[Task]:
     """The runs: of each draw with its own seed, so that no two meet the same contexts and noise."""
     sources = Sources.of(None, [__file__])
     return [
@@ -114,6 +120,7 @@ def planned(folder: Path, draws: int, budget: int) -> list[Task]:
             method_names=METHODS,
             budget=budget,
             seeds=[seed],
+            settings=settings,
             noise=NOISE,
             sources=sources,
         )
@@ -121,32 +128,36 @@ def planned(folder: Path, draws: int, budget: int) -> list[Task]:
 
 
 def sheet(curves: Mapping[tuple[str, int], Array]) -> Sheet:
-    """Methods × contexts; curves: draws × decisions, cumulative regret."""
-    rows = []
-    for method in METHODS:
+    """Methods and schedules × contexts; curves: draws × decisions, cumulative regret."""
+    draws, last = next(iter(curves.values())).shape
+    rows, firsts = [], (FIRST, last // 2)
+    for row in dict.fromkeys(row for row, _ in curves):
         cells = []
         for contexts in CONTEXTS:
-            runs = curves[method, contexts]
-            found, away = slope(runs.mean(axis=0)), error(runs)
-            cells.append(Cell(f"{found:.2f} ± {away:.2f}", values=(found, away, len(runs))))
-        rows.append((method, tuple(cells)))
-    bounds = [(2 + c) / (4 + c) for c in CONTEXTS]
+            for first in firsts:
+                runs = curves[row, contexts]
+                found, away = slope(runs.mean(axis=0), first), error(runs, first)
+                cells.append(Cell(f"{found:.2f} ± {away:.2f}", values=(found, away, len(runs))))
+        rows.append((row, tuple(cells)))
+    bounds = [(2 + c) / (4 + c) for c in CONTEXTS for _ in firsts]
     rows.append(("(2 + Dc)/(4 + Dc)", tuple(Cell(f"{b:.2f}", values=(b, float("nan"), 0)) for b in bounds)))
-    draws, last = next(iter(curves.values())).shape
     title = (
-        f"The exponent of the mean cumulative regret between {FIRST} and {last} decisions on {draws} draws "
-        "of a GP, each with its own contexts and noise; ± the jackknife's standard error"
+        f"The exponent of the mean cumulative regret up to {last} decisions on {draws} draws of a GP, each "
+        "with its own contexts and noise; ± the jackknife's standard error"
     )
-    return Sheet("exponents", title, ("method", *(f"Dc = {c}" for c in CONTEXTS)), tuple(rows))
+    head = ("method", *(f"Dc = {c}, from {first} on" for c in CONTEXTS for first in firsts))
+    return Sheet("exponents", title, head, tuple(rows))
 
 
-def curves_of(table: Any, draws: int) -> dict[tuple[str, int], Array]:
-    """Method, contexts → cumulative regret, draws × decisions; table: of the bench's results."""
+def curves_of(table: Any, draws: int, words: str) -> dict[tuple[str, int], Array]:
+    """(method and schedule, contexts) → cumulative regret, draws × decisions; table: of the results."""
     runs = {
         key: run["regret"].to_numpy().cumsum() for key, run in table.groupby(["method", "problem", "seed"])
     }
     return {
-        (method, contexts): np.stack([runs[method, name(contexts, seed), seed] for seed in range(draws)])
+        (f"{method}, {words}", contexts): np.stack(
+            [runs[method, name(contexts, seed), seed] for seed in range(draws)]
+        )
         for method in METHODS
         for contexts in CONTEXTS
     }
@@ -163,10 +174,13 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results/exponents"))
     parser.add_argument("--keep", type=Path, help="where the table goes; RESULTS/tables unless given")
     arguments = parser.parse_args()
-    tasks = planned(arguments.out, arguments.draws, arguments.budget)
-    with display_of(Console(stderr=True)) as display:
-        runner.run_all(tasks, display, arguments.jobs)
-    curves = curves_of(load(arguments.out, plugins=__file__), arguments.draws)
+    curves: dict[tuple[str, int], Array] = {}
+    for folder, (words, settings) in SCHEDULES.items():
+        out = arguments.out / folder
+        tasks = planned(out, arguments.draws, arguments.budget, settings)
+        with display_of(Console(stderr=True)) as display:
+            runner.run_all(tasks, display, arguments.jobs)
+        curves |= curves_of(load(out, plugins=__file__), arguments.draws, words)
     show(sheet(curves), arguments.keep or arguments.out / "tables")
 
 

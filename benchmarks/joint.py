@@ -134,7 +134,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("results", type=Path, help="runs of sbo-kde with the near form")
-    parser.add_argument("--problems", nargs="+", default=["ackley@0.2", "hartmann-complicated"])
+    parser.add_argument("--problems", nargs="+", default=["ackley@0.2", "hartmann-complicated", "newsvendor"])
     parser.add_argument("--seeds", nargs="+", type=int, default=[100, 101, 102])
     parser.add_argument("--out", type=Path, default=Path("results/joint-decisions"))
     arguments = parser.parse_args()

@@ -8,7 +8,7 @@ results/NAME``. A run that was stopped goes on with the same command. Then:
     windage bench density --out docs/reproduction                    # Table 2
     windage bench distribution-regret --out docs/reproduction
     windage bench saa --out docs/reproduction                        # Proposition 1
-    python benchmarks/exponents.py --draws 3 --keep docs/reproduction   # the exponents of Theorems 1 and 2
+    python benchmarks/exponents.py --draws 4 --keep docs/reproduction   # the exponents of Theorems 1 and 2
     python benchmarks/joint.py results/later-2023 --out docs/reproduction
     python scripts/reproduction.py results                           # what is there of RUNS, and the page
 
@@ -40,12 +40,14 @@ RUNS: Mapping[str, str] = {
     "as-published-narrow": f"{FOUR} --methods drbo-kde,drbo-mmd {OLD} --set as_published=true {NARROW}",
     "narrow": f"{FOUR} --methods drbo-kde,drbo-mmd {OLD} {NARROW}",
     "later-2023": f"--suite later {THREE} --methods sbo-kde --budget 100 {OLD}",
+    "later-joint": "--plugin benchmarks/joint.py --suite later --problems newsvendor --methods sbo-kde-joint "
+    f"--budget 100 {OLD}",
     "later-today": f"--suite later {THREE} --methods sbo-kde --budget 100",
     "raw-today": "--plugin benchmarks/raw_contexts.py --suite later --problems hartmann-complicated-raw "
     "--methods sbo-kde-raw --budget 100",
 }
 """What is run, by the name of its folder."""
-PLUGINS = {"raw-today": "benchmarks/raw_contexts.py"}
+PLUGINS = {"raw-today": "benchmarks/raw_contexts.py", "later-joint": "benchmarks/joint.py"}
 PUBLISHED = {"ackley@0.2": 356.0, "newsvendor": 9.2, "hartmann-complicated": 81.0}
 """SBO-KDE after 100 decisions in the published runs of the later works."""
 
@@ -110,9 +112,14 @@ def later(by_name: Mapping[str, Totals]) -> Sheet:
     rows = []
     for problem, figure in PUBLISHED.items():
         key = (problem, "sbo-kde")
-        cells = [spread([*by_name[name][key].values()]) for name in ("later-2023", "later-today")]
-        raw = by_name.get("raw-today", {}).get((f"{problem}-raw", "sbo-kde-raw"))
-        cells.append(spread([*raw.values()]) if raw else Cell("", values=(float("nan"), float("nan"), 0)))
+        columns = (
+            by_name["later-2023"].get(key),
+            by_name.get("later-joint", {}).get((problem, "sbo-kde-joint")),
+            by_name["later-today"].get(key),
+            by_name.get("raw-today", {}).get((f"{problem}-raw", "sbo-kde-raw")),
+        )
+        none = Cell("", values=(float("nan"), float("nan"), 0))
+        cells = [spread([*runs.values()]) if runs else none for runs in columns]
         away = [(c.values[0] - figure) / c.values[1] if c.text else float("nan") for c in cells]
         marked = [
             Cell(f"{c.text} ({a:+.1f})" if c.text else "", values=c.values)
@@ -123,7 +130,10 @@ def later(by_name: Mapping[str, Totals]) -> Sheet:
         "SBO-KDE in the protocol of the later works: cumulative regret after 100 decisions, mean ± standard "
         "error over 10 seeds (in brackets: standard errors from the published figure)"
     )
-    head = ("problem", "2023", "today's", "today's, contexts as reported", "published")
+    head = (
+        *("problem", "2023", "2023, joint Matérn", "today's", "today's, contexts as reported"),
+        "published",
+    )
     return Sheet("later", title, head, tuple(rows))
 
 

@@ -108,12 +108,13 @@ def test_the_exponent_of_a_power_is_found(exponents):
 def test_the_table_of_exponents_has_a_row_a_method_and_the_bound(exponents):
     curves = {
         (method, contexts): np.cumsum(np.arange(1, 101.0) ** -0.3 * np.ones((3, 1)), axis=1)
-        for method in exponents.METHODS
+        for method in ("sbo-kde, √β = 1.5", "drbo-kde, √β = 1.5")
         for contexts in exponents.CONTEXTS
     }
     rows = dict(exponents.sheet(curves).rows)
-    assert [cell.text for cell in rows["(2 + Dc)/(4 + Dc)"]] == ["0.60", "0.67"]
-    assert 0.6 < rows["sbo-kde"][0].values[0] < 0.85
+    assert [cell.text for cell in rows["(2 + Dc)/(4 + Dc)"]] == ["0.60", "0.60", "0.67", "0.67"]
+    whole, late, *_ = (cell.values[0] for cell in rows["sbo-kde, √β = 1.5"])
+    assert 0.7 < late < whole < 0.8
 
 
 def test_each_draw_has_contexts_and_noise_of_its_own(exponents, monkeypatch, tmp_path):
@@ -121,7 +122,7 @@ def test_each_draw_has_contexts_and_noise_of_its_own(exponents, monkeypatch, tmp
         return [(problem, seed) for seed in seeds for problem in problem_names]
 
     monkeypatch.setattr(exponents, "plan", plan)
-    found = exponents.planned(tmp_path, 2, 40)
+    found = exponents.planned(tmp_path, 2, 40, {})
     assert found == [("draw-1-0", 0), ("draw-2-0", 0), ("draw-1-1", 1), ("draw-2-1", 1)]
     problem = problems.get("draw-1-1")
     assert run.context_at(problem, 0, 0) != run.context_at(problem, 1, 0)
@@ -144,9 +145,9 @@ def test_curves_are_those_of_each_draw_s_own_seed(exponents):
         for seed in (0, i)[: 1 + (i > 0)]
         for _ in range(4)
     ]
-    curves = exponents.curves_of(pandas.DataFrame(rows), 3)
-    assert set(curves) == {(m, c) for m in exponents.METHODS for c in exponents.CONTEXTS}
-    assert np.array_equal(curves["drbo-kde", 2], np.outer([1, 2, 3], [1, 2, 3, 4]))
+    curves = exponents.curves_of(pandas.DataFrame(rows), 3, "as given")
+    assert set(curves) == {(f"{m}, as given", c) for m in exponents.METHODS for c in exponents.CONTEXTS}
+    assert np.array_equal(curves["drbo-kde, as given", 2], np.outer([1, 2, 3], [1, 2, 3, 4]))
 
 
 def test_the_error_is_that_of_the_slope_of_the_mean(exponents):
