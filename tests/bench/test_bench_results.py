@@ -111,7 +111,10 @@ def test_a_table_has_means_errors_the_best_and_its_ties():
 def test_a_method_with_fewer_seeds_is_neither_best_nor_a_tie():
     table = made_up()
     partial = table[~((table["method"] == "b") & (table["seed"] > 0))]
-    (_, cells), _ = tables.sheets(partial)[0].rows
+    sheet = tables.sheets(partial)[0]
+    (_, cells), _ = sheet.rows
+    assert "cells of fewer seeds are not compared" in sheet.title
+    assert "fewer seeds" not in tables.sheets(table)[0].title
     assert [cell.mark for cell in cells] == ["best", "", "", ""]
     assert cells[1].text == "3.20 (1 of 3 seeds)"
 

@@ -128,6 +128,9 @@ def sheets(table: pandas.DataFrame) -> list[Sheet]:
     seeds = table["seed"].nunique()
     note = f"after {final} decisions, mean ± standard error over {seeds} seed{'s' * (seeds > 1)}"
     marks = f"bold: the best; * not different from it (paired t-test over the seeds, {LEVEL:.0%})"
+    runs = table.groupby(["problem", "method"])["seed"].nunique()
+    if (runs < runs.groupby(level="problem").transform("max")).any():
+        marks += "; cells of fewer seeds are not compared"
     pairs = [
         ("regret", "regret", f"Cumulative regret {note} (lower is better; {marks})", -1),
         ("reward", "value", f"Cumulative observed reward {note} (higher is better; {marks})", 1),
