@@ -131,6 +131,12 @@ def test_a_row_is_corrected_forgotten_and_brought_back(regular):
     assert entries(regular)[2].value == 26
 
 
+def test_a_value_is_corrected_to_nothing_at_all(regular):
+    regular.open("/?correct=2")
+    assert "Day 2 is corrected: demand 14 kg, profit of the day 0 EUR." in regular.send("/correct", value="0")
+    assert entries(regular)[2].value == 0
+
+
 def test_a_wrong_correction_is_explained_and_stays(regular):
     regular.open("/?correct=3")
     html = regular.send("/correct", value="thirty", why="late")

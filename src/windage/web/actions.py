@@ -20,6 +20,8 @@ from windage.web.words import CHANGED
 Result = str | Attempt
 LONGEST = 300
 """Letters of a reason."""
+SAME: Mapping[str, Any] = {"decision": {}, "context": {}, "value": None}
+"""The parts of a correction that says what was told."""
 
 
 def tell(site: Site, form: Mapping[str, Any], number: int) -> Result:
@@ -83,7 +85,7 @@ def correct(site: Site, form: Mapping[str, Any], number: int) -> Result:
         if not typed.right:
             return replace(attempt, alert="Not corrected yet: look at the marked boxes.")
         parts = _differing(typed, told)
-        if not any(parts.values()):  # somebody has looked at it again: it is no longer taken for a slip
+        if parts == SAME:  # somebody has looked at it again: it is no longer taken for a slip
             store.correct(number, value=typed.value, why=attempt.why or "looked at again")
             return _done(site, f"Day {number} stays as it is, and counts.")
         odd = [] if _said_right(typed, form) else odd_correction(store, number, **parts)
