@@ -291,3 +291,20 @@ def test_a_slip_in_the_file_shows_its_line(bakery, line):
     message = fault("status", SHOP)
     assert line in message
     assert "a number with a point" in message
+
+
+def test_a_correction_beyond_a_bound_is_asked_about_whatever_the_name_is(bakery):
+    Path(SHOP).write_text(FILE.replace("[decisions.loaves]", '[decisions."loaves of bread"]'))
+    tell(["80,95,0,96"], head=HEAD.replace("loaves", "loaves of bread"))
+    words = fault("correct", SHOP, "0", "--decision", "loaves of bread=300")
+    assert "Loaves of bread 300 is not within 20 to 200." in words
+    assert run("correct", SHOP, "0", "--value", "97").exit_code == 0
+
+
+def test_what_was_told_of_a_smaller_study_can_be_corrected(bakery):
+    tell(DAYS)
+    price = "[decisions.price]\nlow = 1\nhigh = 9\n"
+    Path(SHOP).write_text(FILE.replace("[contexts.demand]", f"{price}[contexts.demand]"))
+    done = run("correct", SHOP, "2", "--value", "16.8")
+    assert done.exit_code == 0, done.exception
+    assert told()[2][3] == 16.8

@@ -32,7 +32,7 @@ def oddities(
     """What is odd about a result, one sentence each; empty where nothing is."""
     if not store.file.axes.recalls(decision):
         return []  # its ask was cut off: telling says so
-    told, beyond = store.entries(), outside(store.file, decision, context)
+    told, beyond = store.entries(), [*outside(store.file, decision, context).values()]
     if not _screens(store.file) or len(told) < FEWEST_TO_JUDGE or _seen(told, context, value):
         return beyond
     found = store.everything()
@@ -65,10 +65,12 @@ def odd_correction(
     if before is None:
         return []  # there is nothing to correct: writing says so
     own, met = {**before.decision, **decision}, {**before.context, **context}
+    if not store.file.axes.recalls(own):
+        return []  # of a study file that was another: it does not count
     outcome = before.value if value is None else value
     others = [e for e in state.entries if e.number != index]
     changed = {**decision, **context}
-    beyond = [words for words in outside(store.file, own, met) if words.split()[0] in changed]
+    beyond = [words for name, words in outside(store.file, own, met).items() if name in changed]
     same = (own, met, outcome) == (before.decision, before.context, before.value)
     if same or not _screens(store.file) or len(others) < FEWEST_TO_JUDGE or _seen(others, met, outcome):
         return beyond
@@ -82,11 +84,9 @@ def odd_correction(
 
 def odd_rows(store: StudyStore, rows: Sequence[FrozenTrial]) -> dict[int, list[str]]:
     """Of new rows of a table, by their place: what is odd about them, given all others and what was told."""
-    file, found = store.file, {}
-    for place, row in enumerate(rows):
-        beyond = outside(file, row.params, records.context_of(row))
-        if beyond:
-            found[place] = beyond
+    file = store.file
+    every_row = [outside(file, row.params, records.context_of(row)) for row in rows]
+    found = {place: [*beyond.values()] for place, beyond in enumerate(every_row) if beyond}
     if not rows or not _screens(file):
         return found
     axes, known = store.known()
@@ -101,25 +101,23 @@ def odd_rows(store: StudyStore, rows: Sequence[FrozenTrial]) -> dict[int, list[s
     return dict(sorted(found.items()))
 
 
-def outside(file: StudyFile, decision: Mapping[str, Any], context: Mapping[str, Any]) -> list[str]:
-    """What of the past lies outside of the bounds or off the step, or was not told: a sentence each."""
-    words = []
+def outside(file: StudyFile, decision: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, str]:
+    """What of the past lies outside of the bounds or off the step, or was not told: by name, a sentence."""
+    words = {}
     for name in file.axes.outside(decision):
         kind: Any = file.space[name]
         step = getattr(kind, "step", None)
         steps = f" in steps of {step:g}" if step and step != 1 else ""
         within = _range(file.quantities[name], float(kind.low), float(kind.high))
-        words.append(f"{name} {file.quantities[name].in_full(decision[name])} is not within {within}{steps}.")
+        words[name] = f"{name} {file.quantities[name].in_full(decision[name])} is not within {within}{steps}."
     for name, parameter in file.contexts.items():
         if name not in context:
             if name not in file.optional:
-                words.append(f"{name} is not told: it would count as not seen.")
+                words[name] = f"{name} is not told: it would count as not seen."
         elif not isinstance(parameter, Categorical) and not at_the_bounds(name, parameter, context[name])[1]:
             shown = file.quantities[name].in_full(context[name])
-            words.append(
-                f"{name} {shown} is not within "
-                f"{_range(file.quantities[name], parameter.low, parameter.high)}."
-            )
+            within = _range(file.quantities[name], parameter.low, parameter.high)
+            words[name] = f"{name} {shown} is not within {within}."
     return words
 
 
