@@ -85,7 +85,11 @@ def _together(changes: Sequence[Change]) -> Correction:
 def check(
     change: Change, numbers: Collection[int], before: Sequence[Change], last: str, noun: str = "observation"
 ) -> None:
-    """A TrialError where there is nothing to change. ``last``: in words, which numbers there are."""
+    """A TrialError where there is nothing to change.
+
+    ``before``: earlier changes of this observation, be there others among them or not. ``last``: in words,
+    which numbers there are.
+    """
     if change.number not in numbers:
         raise TrialError(f"there is no {noun} {change.number}: {last}.")
     now = standing(before).get(change.number)

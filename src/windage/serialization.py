@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -182,6 +183,7 @@ def space_from_dict(rows: list[dict[str, Any]]) -> dict[str, Any]:
 def changes_from_dict(saved: Mapping[str, Any], kind: Configuration) -> tuple[Change, ...]:
     """The changes, each checked; none in what earlier versions saved."""
     found: list[Change] = []
+    made: defaultdict[int, list[Change]] = defaultdict(list)  # by observation: a long history is read quickly
     numbers = range(len(saved["observations"]))
     for row in saved.get("changes", ()):
         change = Change(**{**row, "number": whole(row["number"], "the number of a change")})
@@ -190,7 +192,8 @@ def changes_from_dict(saved: Mapping[str, Any], kind: Configuration) -> tuple[Ch
         if change.kind == "correct":
             parts = kind.check_parts(change.decision, change.context, change.value, past=True)
             change = Change(change.number, "correct", *parts, change.why, change.time)
-        check(change, numbers, found, f"{len(numbers)} were told")
+        check(change, numbers, made[change.number], f"{len(numbers)} were told")
+        made[change.number].append(change)
         found.append(change)
     return tuple(found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -118,11 +119,12 @@ class ToldStudy:
 
     def narrated(self) -> list[tuple[Change, Mapping[str, Any]]]:
         """The same, each with what counted before of what it changes."""
-        made = self.history()
         told = {t.number: t for t in self.trials(TrialState.COMPLETE)}
         found: list[tuple[Change, Mapping[str, Any]]] = []
-        for place, change in enumerate(made):
-            before = standing(made[:place]).get(change.number)
+        made: defaultdict[int, list[Change]] = defaultdict(list)
+        for change in self.history():
+            before = standing(made[change.number]).get(change.number)
+            made[change.number].append(change)
             entry = self._entry(told[change.number], before) if change.number in told else None
             now = {} if entry is None else {**entry.decision, **entry.context, "value": entry.value}
             value = {} if change.value is None else {"value": change.value}
