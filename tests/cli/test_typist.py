@@ -293,6 +293,15 @@ def test_a_slip_in_the_file_shows_its_line(bakery, line):
     assert "a number with a point" in message
 
 
+def test_a_decision_may_have_its_unit_as_a_condition_may(bakery):
+    Path(SHOP).write_text(FILE.replace("integer = true", 'unit = "Loaves"'))
+    met = ["--context", "demand=95", "--context", "rain=0"]
+    one = run("tell", SHOP, "--decision", "loaves=80 loaves", *met, "--value", "96 €")
+    assert one.exit_code == 0, one.exception
+    assert told()[0][0] == 80
+    assert "no number" in fault("predict", SHOP, "loaves=80 kg")
+
+
 def test_a_correction_beyond_a_bound_is_asked_about_whatever_the_name_is(bakery):
     Path(SHOP).write_text(FILE.replace("[decisions.loaves]", '[decisions."loaves of bread"]'))
     tell(["80,95,0,96"], head=HEAD.replace("loaves", "loaves of bread"))

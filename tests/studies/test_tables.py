@@ -61,7 +61,7 @@ def test_a_table_is_taken_whole_or_not_at_all(shop, tmp_path):
         ("stock,demand,value\n5,9,5\n5,5,9,\n", "line 3: more cells than columns"),
         ("stock,demand,value,stock\n5,9,5,6\n", "the column 'stock' more than once"),
         ("stock,demand,value\n5,9," + "5" * 200_000 + "\n", "cannot be read as a table: field larger"),
-        ("stock,demand,value\n8kg,9,5\n", "Write the number alone, without a unit."),
+        ("stock,demand,value\n8lb,9,5\n", "Write the number alone, without a unit."),
     ],
 )
 def test_a_table_that_would_be_misread_is_refused(shop, text, words):

@@ -86,12 +86,11 @@ def _text(words: str, default: str | None) -> str:
 
 def _number(words: str) -> float:
     """A number, with a decimal comma too."""
-    from windage.studies.numerals import plain
     from windage.studies.quantities import typed
 
     while True:
         answer: str = typer.prompt(words)
         try:
-            return float(typed(plain(answer.strip(), None, ",", "this"), "this"))
+            return float(typed(answer, "this"))
         except InputError as error:
             typer.echo(f"  {error}")

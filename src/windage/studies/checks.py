@@ -50,7 +50,7 @@ def checked_context(name: str, parameter: Parameter, given: Any, unit: str = "",
     return parameter.check(value, label)
 
 
-def checked_decision(name: str, axis: Axis, value: Any, past: bool = False) -> Any:
+def checked_decision(name: str, axis: Axis, value: Any, unit: str = "", past: bool = False) -> Any:
     """The value of one decision variable as Optuna's, or an InputError.
 
     ``past``: it was decided when bounds and step may have been others.
@@ -63,7 +63,7 @@ def checked_decision(name: str, axis: Axis, value: Any, past: bool = False) -> A
             near = near_match(value, choices)
             raise InputError(f"{label} is {value!r}, but must be one of {', '.join(choices)}.{near}")
         return match[0]
-    given = number(typed(value, label), label)
+    given = number(typed(value, label, unit), label)
     integer = isinstance(kind, IntDistribution) and given == int(given)
     found = int(given) if integer else given
     if past and axis.recalls(found) and (integer or not isinstance(kind, IntDistribution)):

@@ -97,9 +97,7 @@ class StudyFile:
         for name in self.space:
             if name not in given:
                 raise InputError(f"the decision variable {name!r} is missing.")
-        return {
-            name: checked_decision(name, axis, given[name], past) for name, axis in self.axes.axes.items()
-        }
+        return {name: self.check_one(name, given[name], past) for name in self.space}
 
     def check_context(
         self, given: Mapping[str, Any], known: Mapping[str, Any] | None = None
@@ -111,7 +109,7 @@ class StudyFile:
         told = {**(known or {}), **given}
         unseen = [name for name in self.optional if told.get(name) is None]
         check_names(told, self.contexts, "context")
-        met = {name: self._context(name, v) for name, v in told.items() if name not in unseen}
+        met = {name: self.check_one(name, v) for name, v in told.items() if name not in unseen}
         for name in self.contexts:
             if name not in met and name not in unseen:
                 needed = ", ".join(repr(n) for n in self.contexts if n not in self.optional)
@@ -121,15 +119,19 @@ class StudyFile:
     def check_past_context(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Contexts of the past: some may be missing, and bounds may have been others. Or an InputError."""
         check_names(given, self.contexts, "context")
-        return {name: self._context(name, value, past=True) for name, value in given.items()}
+        return {name: self.check_one(name, value, past=True) for name, value in given.items()}
 
     def check_known(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Contexts that are known before the decision, or an InputError."""
         check_names(given, self.contexts, "context")
-        return {name: self._context(name, given[name]) for name in self.contexts if name in given}
+        return {name: self.check_one(name, given[name]) for name in self.contexts if name in given}
 
-    def _context(self, name: str, value: Any, past: bool = False) -> Any:
-        return checked_context(name, self.contexts[name], value, self.quantities[name].unit, past)
+    def check_one(self, name: str, value: Any, past: bool = False) -> Any:
+        """The value of one decision variable or context, or an InputError; ``past``: as above."""
+        unit = self.quantities[name].unit
+        if name in self.space:
+            return checked_decision(name, self.axes.axes[name], value, unit, past)
+        return checked_context(name, self.contexts[name], value, unit, past)
 
     def check_parts(
         self, decision: Mapping[str, Any], context: Mapping[str, Any], value: Any, past: bool = False
@@ -139,8 +141,9 @@ class StudyFile:
             raise InputError("say what is right: --value, --context NAME=VALUE or --decision NAME=VALUE.")
         check_names(decision, self.space, "decision variable")
         check_names(context, self.contexts, "context")
-        own = {name: checked_decision(name, self.axes.axes[name], v, past) for name, v in decision.items()}
-        met = {name: self._context(name, v, past) for name, v in context.items()}
+        own, met = (
+            {name: self.check_one(name, v, past) for name, v in part.items()} for part in (decision, context)
+        )
         return own or None, met or None, None if value is None else self.check_value(value)
 
     def check_value(self, given: Any) -> float:

@@ -102,12 +102,12 @@ def typed(value: Any, label: str, unit: str = "") -> Any:
     """Text as a number, or an InputError; other values are left to the checks that follow.
 
     A point is the decimal one. A comma is too where it cannot stand for thousands. A currency sign, and the
-    variable's own unit, may stand beside the number.
+    variable's own unit in any capitals, may stand beside the number.
     """
     if not isinstance(value, str):
         return value
     text = value.strip()
-    bare = text[: -len(unit)].rstrip() if unit and text.endswith(unit) else text
+    bare = text[: -len(unit)].rstrip() if unit and text.casefold().endswith(unit.casefold()) else text
     try:
         return float(numerals.plain(bare, None, "", label) if not _is_float(bare) else bare)
     except ValueError as error:

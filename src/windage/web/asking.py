@@ -9,7 +9,6 @@ from typing import Any
 from windage.errors import InputError, WindageError
 from windage.space import number
 from windage.studies.beforehand import SIGN, one_forecast
-from windage.studies.checks import checked_context
 from windage.studies.file import StudyFile
 from windage.studies.quantities import typed
 from windage.web import boxes, jobs
@@ -78,8 +77,7 @@ def read(file: StudyFile, form: Mapping[str, Any]) -> Given:
 def _known(file: StudyFile, box: Box) -> Any:
     if not box.typed:
         raise InputError("this is missing: say what it is, before the decision.")
-    text = box.typed if box.choices else boxes.plain(box.typed, box.unit, box.label)
-    return checked_context(box.name, file.contexts[box.name], text)
+    return file.check_one(box.name, box.typed)
 
 
 def _forecast(file: StudyFile, box: Box, spread: Box, found: dict[str, dict[str, Any]]) -> None:
@@ -92,7 +90,7 @@ def _forecast(file: StudyFile, box: Box, spread: Box, found: dict[str, dict[str,
         found[box.name] = one_forecast(file, box.name, box.typed)
         return
     label = f"the forecast of {box.name}"
-    mean = number(typed(boxes.plain(box.typed, box.unit, label), label), label)
+    mean = number(typed(box.typed, label, box.unit), label)
     deviation = None
     if spread.typed:
         try:
@@ -104,7 +102,7 @@ def _forecast(file: StudyFile, box: Box, spread: Box, found: dict[str, dict[str,
 
 def _deviation(box: Box) -> float:
     label = "what follows ±"
-    found = number(typed(boxes.plain(box.typed, box.unit, label), label), label)
+    found = number(typed(box.typed, label, box.unit), label)
     if found <= 0:
         raise InputError(f"{label} is {box.typed}, but must be above 0.")
     return found

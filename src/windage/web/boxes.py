@@ -16,8 +16,6 @@ from optuna.distributions import CategoricalDistribution
 
 from windage.errors import InputError, WindageError
 from windage.space import Categorical, Integer, Parameter
-from windage.studies import numerals
-from windage.studies.checks import checked_context, checked_decision
 from windage.studies.entries import Entry
 from windage.studies.file import StudyFile
 
@@ -178,24 +176,9 @@ def read(file: StudyFile, boxes: Sequence[Box], form: Mapping[str, Any], past: b
 def _checked(file: StudyFile, box: Box, past: bool) -> Any:
     if not box.typed:
         raise InputError("this is missing: say what it was.")
-    if box.choices and box.name in file.contexts:
-        return checked_context(box.name, file.contexts[box.name], box.typed)
-    if box.choices:
-        return checked_decision(box.name, file.axes.axes[box.name], box.typed)
-    number = plain(box.typed, box.unit, box.label)
     if box.field == "value":
-        return file.check_value(number)
-    if box.name in file.contexts:
-        return checked_context(box.name, file.contexts[box.name], number)
-    return checked_decision(box.name, file.axes.axes[box.name], number, past)
-
-
-def plain(text: str, unit: str, label: str) -> str:
-    """A number as Python writes it; an InputError where it can be read in two ways."""
-    bare = text.strip()
-    if unit and bare.casefold().endswith(unit.casefold()):
-        bare = bare[: -len(unit)].strip()
-    return numerals.plain(bare, None, ",", label)
+        return file.check_value(box.typed)
+    return file.check_one(box.name, box.typed, past and box.name in file.space)
 
 
 def in_words(message: str, box: Box) -> str:

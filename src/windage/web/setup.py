@@ -10,7 +10,6 @@ from typing import Any
 from windage.errors import InputError, WindageError
 from windage.studies.quantities import typed
 from windage.studies.writing import EXAMPLES, Plan, Variable, write
-from windage.web.boxes import plain
 from windage.web.site import Site
 from windage.web.words import for_page
 
@@ -104,7 +103,7 @@ def _variables(form: Mapping[str, Any], kind: str) -> list[Variable]:
 
 
 def _bound(text: str, unit: str, label: str) -> float | None:
-    return float(typed(plain(text, unit, label), label)) if text else None
+    return float(typed(text, label, unit)) if text else None
 
 
 def _path(site: Site, form: Mapping[str, Any]) -> Path:
