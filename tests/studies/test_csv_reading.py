@@ -11,18 +11,12 @@ NEEDED = {"stock": "kg", "demand": "", "value": "EUR"}
 TEXT = "stock,demand,value\n5,9,7\n"
 
 
-@pytest.fixture
-def table(tmp_path):
-    def written(content):
-        path = tmp_path / "days.csv"
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return path
-
-    return written
+def lines(content):
+    return read(content if isinstance(content, bytes) else content.encode(), "days.csv", NEEDED).lines
 
 
-def cells(path):
-    return [tuple(line.cells[name] for name in NEEDED) for line in read(path, NEEDED).lines]
+def cells(content):
+    return [tuple(line.cells[name] for name in NEEDED) for line in lines(content)]
 
 
 @pytest.mark.parametrize(
@@ -44,16 +38,16 @@ def cells(path):
         ("Größe," + TEXT.replace("\n5", "\nx,5")).encode("cp1252"),
     ],
 )
-def test_a_table_is_read_however_it_was_saved(table, content):
-    assert cells(table(content)) == [("5", "9", "7")]
+def test_a_table_is_read_however_it_was_saved(content):
+    assert cells(content) == [("5", "9", "7")]
 
 
-def test_lines_are_counted_as_an_editor_does(table):
-    assert [line.number for line in read(table("sep=,\n" + TEXT + "\n1,2,3\n"), NEEDED).lines] == [3, 5]
+def test_lines_are_counted_as_an_editor_does():
+    assert [line.number for line in lines("sep=,\n" + TEXT + "\n1,2,3\n")] == [3, 5]
 
 
-def test_an_exact_name_comes_before_one_that_is_alike(table):
-    assert cells(table("Stock,stock,demand,value\n1,5,9,7\n")) == [("5", "9", "7")]
+def test_an_exact_name_comes_before_one_that_is_alike():
+    assert cells("Stock,stock,demand,value\n1,5,9,7\n") == [("5", "9", "7")]
 
 
 @pytest.mark.parametrize(
@@ -74,6 +68,6 @@ def test_an_exact_name_comes_before_one_that_is_alike(table):
         ("s" * 200_000, "cannot be read as a table: field larger"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_read_is_refused_in_words(table, content, words):
+def test_what_cannot_be_read_is_refused_in_words(content, words):
     with pytest.raises(InputError, match=words):
-        read(table(content), NEEDED)
+        lines(content)

@@ -3,6 +3,9 @@
 import csv
 import io
 
+from optuna.trial import TrialState
+
+from windage.studies import records
 from windage.studies.file import load
 from windage.studies.store import StudyStore
 
@@ -17,6 +20,8 @@ def test_a_table_is_taken_once(visitor):
     assert "2 days are added from the table." in visitor.upload(PAST.encode())
     assert "0 days are added from the table. 2 were there already." in visitor.upload(PAST.encode())
     assert [e.decision["stock"] for e in entries(visitor)] == [5, 10.5]
+    rows = visitor.site.live.store().trials(TrialState.COMPLETE)
+    assert {row.user_attrs[records.ROW] for row in rows} == {"the table"}
 
 
 def test_a_bad_row_is_named_and_nothing_is_taken(visitor):
@@ -24,7 +29,6 @@ def test_a_bad_row_is_named_and_nothing_is_taken(visitor):
     assert "Nothing was taken from the table, because of" in html
     assert "line 3:" in html
     assert "line 4:" in html
-    assert "windage-" not in html  # where it was kept meanwhile
     assert entries(visitor) == []
     assert "is empty" in visitor.upload(b" ")
     assert "no text" in visitor.upload(b"\0\1\2")
@@ -47,7 +51,7 @@ def test_rows_that_look_mistyped_are_asked_for_again_and_kept_meanwhile(regular)
 def test_rows_that_differ_correct_what_was_told_when_that_is_wanted(regular):
     table = regular.client.get("/table.csv").text.replace("20.0,14.0,26.0", "20.0,14.0,2.6")
     html = regular.upload(table.encode())
-    assert "1 row differ from what was told, and are not taken" in html
+    assert "1 row differs from what was told, and is not taken" in html
     assert "1 row corrected what was told" in regular.upload(table.encode(), replace="yes")
     assert entries(regular)[2].value == 2.6
 

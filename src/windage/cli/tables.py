@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from windage.cli.progress import working
-from windage.cli.shared import FEW, StudyPath, open_store, rows_are
+from windage.cli.shared import StudyPath, open_store, rows_are
 from windage.errors import InputError, WindageError
 from windage.studies import need_optuna
+from windage.studies.quantities import FEW, lines_named
 
 if TYPE_CHECKING:
     from windage.studies.csv_sorting import Changed, Rows
@@ -78,7 +79,7 @@ def taken(rows: Rows, path: Path, replaced: bool, file: StudyFile) -> tuple[dict
     if not new and not skipped and not rows.changed and not rows.forgotten:
         return done, f"{shown(path)} has a head and no rows: nothing is added."
     were = "was" if skipped == 1 else "were"
-    known = f" ({skipped} {were} there already). Skipped: {_lines(rows.skipped)}" if skipped else ""
+    known = f" ({skipped} {were} there already). Skipped: {lines_named(rows.skipped)}" if skipped else ""
     words = [f"{rows_are(new)} added from {shown(path)}{known}."]
     words += [
         f"Line {line} equals decision {number}, which is there already: taken all the same. "
@@ -87,14 +88,14 @@ def taken(rows: Rows, path: Path, replaced: bool, file: StudyFile) -> tuple[dict
     ]
     if len(rows.repeats) > FEW:
         words.append(
-            f"So do {len(rows.repeats) - FEW} more: {_lines([line for line, _ in rows.repeats[FEW:]])}."
+            f"So do {len(rows.repeats) - FEW} more: {lines_named([line for line, _ in rows.repeats[FEW:]])}."
         )
     if rows.equal:
-        repeated = _lines([line for line, _ in rows.equal])
+        repeated = lines_named([line for line, _ in rows.equal])
         words.append(f"Equal to an earlier row of the table, and taken all the same: {repeated}.")
     words += _changed(rows.changed, replaced, file)
     if rows.forgotten:
-        words.append(f"Forgotten, and not taken: {_lines(rows.forgotten)}.")
+        words.append(f"Forgotten, and not taken: {lines_named(rows.forgotten)}.")
     words += [
         f"Line {line} is decision {number} on another date. A date stays as it was told: forget decision "
         f"{number}, and tell the row again."
@@ -117,7 +118,7 @@ def _changed(rows: Sequence[Changed], replaced: bool, file: StudyFile) -> list[s
         done = "corrects" if replaced else "differs from"
         words.append(f"Line {one.line} {done} decision {one.number}: {'; '.join(parts)}.")
     if len(rows) > FEW:
-        words.append(f"So do {len(rows) - FEW} more: {_lines([one.line for one in rows[FEW:]])}.")
+        words.append(f"So do {len(rows) - FEW} more: {lines_named([one.line for one in rows[FEW:]])}.")
     if not replaced:
         words.append("What differs is not taken. To correct what was told, say it again with --replace.")
     return words
@@ -125,13 +126,6 @@ def _changed(rows: Sequence[Changed], replaced: bool, file: StudyFile) -> list[s
 
 def _shown(file: StudyFile, name: str, value: Any) -> str:
     return "nothing" if value is None else file.quantities[name].in_full(value)
-
-
-def _lines(numbers: Sequence[int]) -> str:
-    """``line 3``, ``lines 3, 4, 5, 6, 7 and 2 more``."""
-    listed = ", ".join(map(str, numbers[:FEW]))
-    more = f" and {len(numbers) - FEW} more" if len(numbers) > FEW else ""
-    return f"line{'s' if len(numbers) > 1 else ''} {listed}{more}"
 
 
 def _check_free(path: Path, store: StudyStore) -> None:

@@ -178,10 +178,11 @@ class _Table:
     """A table of past rows."""
 
     def __init__(self, store: StudyStore, path: Path, replace: bool) -> None:
+        from windage.studies.csv_reading import content, shown
         from windage.studies.csv_rows import read_rows
 
         self.store, self.path, self.replace = store, path, replace
-        self.rows = read_rows(store, path)
+        self.rows = read_rows(store, content(path), shown(path))
 
     def odd(self) -> list[str]:
         """What looks mistyped, one sentence each."""

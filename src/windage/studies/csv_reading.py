@@ -70,13 +70,16 @@ def shown(path: Path) -> str:
     return "the standard input" if path == STANDARD else str(path)
 
 
-def read(path: Path, needed: Mapping[str, str], optional: Sequence[str] = ()) -> CsvTable:
+def read(raw: bytes, name: str, needed: Mapping[str, str], optional: Sequence[str] = ()) -> CsvTable:
     """The table, which has each needed column once; an InputError says what is wrong.
 
-    ``needed``: name → unit, which a column's head may state in brackets. Columns of other names are left out.
+    Args:
+        raw: the file's bytes.
+        name: how people know it.
+        needed: name → unit, which a column's head may state in brackets.
+        optional: columns that may be there. Those of other names are left out.
     """
-    name = shown(path)
-    text, stated = _body(decoded(_bytes(path), name), name)
+    text, stated = _body(decoded(raw, name), name)
     if not text.strip():
         raise InputError(f"{name} is empty: its first line must name {', '.join(needed)}.")
     try:
@@ -88,7 +91,8 @@ def read(path: Path, needed: Mapping[str, str], optional: Sequence[str] = ()) ->
     return CsvTable(name, separator, tuple(places), lines)
 
 
-def _bytes(path: Path) -> bytes:
+def content(path: Path) -> bytes:
+    """The bytes of a table, or an InputError."""
     try:
         return sys.stdin.buffer.read() if path == STANDARD else path.read_bytes()
     except (OSError, ValueError) as error:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from optuna.distributions import CategoricalDistribution
 from optuna.trial import FrozenTrial
@@ -43,15 +42,15 @@ class Row:
     """Whether this study's export says that the row no longer counts."""
 
 
-def read_rows(store: StudyStore, path: Path) -> list[Row]:
-    """The rows of a table: all are right, or an InputError lists the bad ones."""
+def read_rows(store: StudyStore, raw: bytes, name: str) -> list[Row]:
+    """The rows of a table of this name: all are right, or an InputError lists the bad ones."""
     file = store.file
     names = (*file.space, *file.contexts, "value")
     late = _late(store)
     forecasts = [f"{name}{FORECAST}" for name in file.contexts]
     optional = [name for name in (*EXPORTED, DATE, CHANGE, *forecasts) if name not in file.quantities]
     needed = {name: file.quantities[name].unit for name in names if name not in late}
-    table = read(path, needed, [*late, *optional])
+    table = read(raw, name, needed, [*late, *optional])
     cells = _Cells.of(table, file)
     rows: list[Row] = []
     faults: list[str] = []

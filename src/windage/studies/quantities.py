@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -16,6 +17,8 @@ DIGITS = 3
 """Of a number, and of the range of a decision variable: more is noise."""
 STEP_DIGITS = 6
 """Of a step that has no end, such as a third."""
+FEW = 5
+"""So many lines of a table are named, then only counted."""
 FEWEST, MOST = 1e-4, 1e15
 """Smaller and larger numbers are written with powers of ten."""
 
@@ -84,6 +87,13 @@ def _places(number: float) -> int:
 def counted(count: int, one: str) -> str:
     """``1 row``, ``3 rows``."""
     return f"{count} {one}" if count == 1 else f"{count} {one}s"
+
+
+def lines_named(numbers: Sequence[int]) -> str:
+    """``line 3``, ``lines 3, 4, 5, 6, 7 and 2 more``."""
+    listed = ", ".join(map(str, numbers[:FEW]))
+    more = f" and {len(numbers) - FEW} more" if len(numbers) > FEW else ""
+    return f"line{'s' if len(numbers) > 1 else ''} {listed}{more}"
 
 
 def since(age: float, now: datetime | None = None) -> str:

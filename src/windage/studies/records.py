@@ -6,9 +6,9 @@ Of a trial:
 - user attributes ``windage:known`` and ``windage:forecast``: what was known before the decision, and what was
   forecast, by context.
 - user attribute ``windage:error``: what a failed program said.
-- user attribute ``windage:row``: which row of a table it was, by a digest of what it says.
+- user attribute ``windage:row``: the name of the table that brought it.
 - user attribute ``windage:why``: what a decision is for, in words.
-- user attribute ``windage:date``: when it happened, as ISO text, where a table says so.
+- user attribute ``windage:date``: when it happened, as ISO text, where somebody said so.
 - system attribute ``windage:decision``: all parameters of a running trial, as soon as they are chosen, and
   the time until which they count as pending.
 - system attribute ``windage:until``: that time, when it was renewed.

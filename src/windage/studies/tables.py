@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import sys
 from dataclasses import dataclass
 from datetime import UTC
@@ -59,14 +60,19 @@ class Table:
         head = ["number", *([DATE] if dated else []), *names, "value", "told"]
         return cls([*head, *([CHANGE] if changed else [])], rows)
 
-    def write_csv(self, path: Path) -> None:
-        """With a head line, in UTF-8; ``-`` is the standard output."""
+    def as_csv(self, end: str = "\r\n") -> str:
+        """As text with a head line; ``end``: of each line. No cell is a formula."""
+        out = io.StringIO()
         lines = [[safe(cell) for cell in row] for row in (self.head, *self.rows)]
+        csv.writer(out, lineterminator=end).writerows(lines)
+        return out.getvalue()
+
+    def write_csv(self, path: Path) -> None:
+        """In UTF-8; ``-`` is the standard output."""
         if path == STANDARD:
-            csv.writer(sys.stdout, lineterminator="\n").writerows(lines)
-            return
-        with path.open("w", newline="", encoding="utf-8") as out:
-            csv.writer(out).writerows(lines)
+            sys.stdout.write(self.as_csv("\n"))
+        else:
+            path.write_text(self.as_csv(), encoding="utf-8", newline="")
 
     def write_parquet(self, path: Path) -> None:
         """Numbers as numbers, words as words; a column of both as words."""

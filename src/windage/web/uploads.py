@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import re
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from windage.errors import InputError, WindageError
-from windage.studies.csv_reading import safe
+from windage.errors import WindageError
 from windage.studies.csv_rows import Row, read_rows
 from windage.studies.csv_sorting import Rows
-from windage.studies.quantities import counted
+from windage.studies.quantities import FEW, counted, lines_named
 from windage.studies.store import StudyStore
 from windage.studies.tables import Table
 from windage.studies.taking import odd_lines, take
 from windage.web.site import Site
 from windage.web.view import Attempt, with_alert
 
-NAME = "table.csv"
-"""Whatever a file was called: its name is a stranger's text, and may hold a path."""
-FEW = 5
-"""So many lines are named."""
-
 
 def upload(site: Site, content: bytes, form: Mapping[str, Any]) -> str | Attempt:
-    """Past days of a table: an address to go to, or the form again with what is wrong."""
+    """Past days of a table: an address to go to, or the form again with what is wrong.
+
+    Whatever the file was called: its name is a stranger's text, and may hold a path.
+    """
     replaces = str(form.get("replace", "")) == "yes"
     attempt = Attempt("upload", replaces=replaces)
     key = str(form.get("table", ""))[:40]
@@ -42,7 +35,7 @@ def upload(site: Site, content: bytes, form: Mapping[str, Any]) -> str | Attempt
         return Attempt("upload", alert="Choose a table first: a CSV file with a line for each day.")
     try:
         store = site.live.store()
-        rows = _rows(store, content)
+        rows = read_rows(store, content, "the table")
         sure = hashlib.sha256(content + str(replaces).encode()).hexdigest()[:16]
         if str(form.get("sure", "")) != sure:
             odd = _odd(store, rows, replaces)
@@ -54,17 +47,6 @@ def upload(site: Site, content: bytes, form: Mapping[str, Any]) -> str | Attempt
         return with_alert(attempt, error)
     site.background.attend()
     return site.say(words)
-
-
-def _rows(store: StudyStore, content: bytes) -> list[Row]:
-    """The rows of a table, or an InputError that does not speak of where it was kept meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="windage-") as folder:
-        path = Path(folder) / NAME
-        path.write_bytes(content)
-        try:
-            return read_rows(store, path)
-        except InputError as error:
-            raise InputError(str(error).replace(str(path), "the table")) from None
 
 
 def _odd(store: StudyStore, rows: list[Row], replaces: bool) -> list[str]:
@@ -81,37 +63,30 @@ def taken(rows: Rows, replaces: bool) -> str:
     if known:
         words.append(f"{known} {'was' if known == 1 else 'were'} there already.")
     if rows.repeats:
+        equal, are = ("equals", "is") if len(rows.repeats) == 1 else ("equal", "are")
         numbers = ", ".join(str(number) for _, number in rows.repeats[:FEW])
         words.append(
-            f"{counted(len(rows.repeats), 'row')} equal a day that was entered here (day {numbers}), and "
-            "are taken all the same: forget one of them if it is the same day."
+            f"{counted(len(rows.repeats), 'row')} {equal} a day that was entered here (day {numbers}), and "
+            f"{are} taken all the same: forget one of them if it is the same day."
         )
     if rows.equal:
-        words.append(f"Equal to an earlier row of the table, and taken all the same: {_lines(rows.equal)}.")
+        lines = lines_named([line for line, _ in rows.equal])
+        words.append(f"Equal to an earlier row of the table, and taken all the same: {lines}.")
     if rows.changed:
-        lines = [(one.line, one.number) for one in rows.changed]
-        done = (
-            "corrected what was told"
-            if replaces
-            else 'differ from what was told, and are not taken (tick "rows that differ" to correct)'
-        )
-        words.append(f"{counted(len(rows.changed), 'row')} {done}: {_lines(lines)}.")
+        differ, are = ("differs", "is") if len(rows.changed) == 1 else ("differ", "are")
+        not_taken = f'{differ} from what was told, and {are} not taken (tick "rows that differ" to correct)'
+        done = "corrected what was told" if replaces else not_taken
+        lines = lines_named([one.line for one in rows.changed])
+        words.append(f"{counted(len(rows.changed), 'row')} {done}: {lines}.")
     if rows.forgotten:
         words.append(f"{counted(len(rows.forgotten), 'row')} left out, as forgotten.")
     if rows.dates:
-        words.append(f"A date stays as it was told: forget the day, and add it again ({_lines(rows.dates)}).")
+        lines = lines_named([line for line, _ in rows.dates])
+        words.append(f"A date stays as it was told: forget the day, and add it again ({lines}).")
     return " ".join(words)
-
-
-def _lines(pairs: list[tuple[int, int]]) -> str:
-    listed = ", ".join(str(line) for line, _ in pairs[:FEW])
-    more = f" and {len(pairs) - FEW} more" if len(pairs) > FEW else ""
-    return f"line{'s' if len(pairs) > 1 else ''} {listed}{more}"
 
 
 def download(store: StudyStore) -> tuple[str, str]:
     """Everything told as CSV, without formulas; and a harmless name for the file."""
-    told, out = Table.of(store), io.StringIO()
-    csv.writer(out).writerows([[safe(cell) for cell in row] for row in (told.head, *told.rows)])
     stem = re.sub(r"[^A-Za-z0-9_-]+", "-", store.file.name).strip("-") or "study"
-    return out.getvalue(), f"{stem}.csv"
+    return Table.of(store).as_csv(), f"{stem}.csv"
