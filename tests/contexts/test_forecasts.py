@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from windage.contexts.forecasts import Forecast, checked, normal, parse
+from windage.contexts.forecasts import Forecast, checked, normal
 from windage.contexts.skill import (
     AS_GIVEN,
     ERRORS,
@@ -96,24 +96,6 @@ def test_forecasts_of_unknown_contexts_are_refused_with_the_near_match():
     with pytest.raises(InputError, match="dictionary"):
         checked((80, 15), {"demand": DEMAND}, "the forecast")
     assert checked(None, {"demand": DEMAND}, "the forecast") == {}
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("80±15", ("80", "15")),
-        ("80 +- 15", ("80", "15")),
-        ("80,5+/-2", ("80,5", "2")),
-        (" 80 ", ("80", None)),
-    ],
-)
-def test_forecasts_as_text(text, found):
-    assert parse(text, "the forecast") == found
-
-
-def test_an_empty_text_is_no_forecast():
-    with pytest.raises(InputError, match="empty"):
-        parse(" ", "the forecast")
 
 
 def history(skill, seed=0, n=40, bias=0.0, deviation=15.0):

@@ -6,7 +6,7 @@ import json
 import shlex
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,6 @@ from windage.cli.progress import piped, working
 from windage.cli.shared import AsJson, StudyPath, open_store
 from windage.errors import WindageError
 from windage.studies import need_optuna
-
-if TYPE_CHECKING:
-    pass
 
 
 def register(app: typer.Typer) -> None:

@@ -83,12 +83,12 @@ def given_widths(kde: Kde, known: Mapping[int, float], weights: Array, factor: f
         kde,
         centres=centres,
         weights=weights,
-        bandwidth=_scaled(kde, kde.bandwidth, factor),
+        bandwidth=_scaled(kde.bandwidth, factor),
         known=kde.known | {*known},
     )
 
 
-def forecast(kde: Kde, known: Mapping[int, float], marginals: Mapping[int, Marginal], seed: int = 0) -> Kde:
+def forecast(kde: Kde, known: Mapping[int, float], marginals: Mapping[int, Marginal]) -> Kde:
     """The distribution where coordinates are known, and others have a marginal distribution that is given.
 
     The rest follows conditionally: about each of the values that the marginals may take, centres are chosen
@@ -98,14 +98,14 @@ def forecast(kde: Kde, known: Mapping[int, float], marginals: Mapping[int, Margi
         return conditioned(kde, known)
     first = conditioned(kde, known)
     rest = [d for d in range(len(kde.bandwidth)) if d not in first.known and d not in marginals]
-    points = _points(marginals, DRAWS if rest else max(len(m.points) for m in marginals.values()), seed)
+    points = _points(marginals, DRAWS if rest else max(len(m.points) for m in marginals.values()))
     widths = first.bandwidth.copy()
     for d, marginal in marginals.items():
         widths[d] = marginal.width
     if rest:
         chosen = choose_widths(first, list(marginals), rest)
         rows = _drawn(_weights(first, chosen, dict(zip(marginals, points.T, strict=True))), first, rest[0])
-        widths = _scaled(first, widths, chosen.rest, rest)
+        widths = _scaled(widths, chosen.rest, rest)
         points = np.repeat(points, EACH, axis=0)
         centres = first.centres[rows]
     else:
@@ -115,9 +115,9 @@ def forecast(kde: Kde, known: Mapping[int, float], marginals: Mapping[int, Margi
     return replace(first, centres=centres, weights=None, bandwidth=widths, seen=kde.count)
 
 
-def _points(marginals: Mapping[int, Marginal], count: int, seed: int) -> Array:
+def _points(marginals: Mapping[int, Marginal], count: int) -> Array:
     """Values of all marginals together, count × marginals: independent, each at equal steps."""
-    uniform = sobol(count, len(marginals), seed)
+    uniform = sobol(count, len(marginals), 0)
     columns = []
     for place, marginal in enumerate(marginals.values()):
         ranks = (np.argsort(np.argsort(uniform[:, place])) + 0.5) / count
@@ -166,7 +166,7 @@ def choose_widths(kde: Kde, known: Sequence[int], rest: Sequence[int]) -> _Width
     np.fill_diagonal(others, 0.0)
     rests = {}
     for factor in REST:
-        widths = _scaled(kde, kde.bandwidth, factor)
+        widths = _scaled(kde.bandwidth, factor)
         rests[factor] = np.prod([_own(kde.axis(d, float(widths[d])), centres[:, d]) for d in rest], axis=0)
     bank = {d: _bank(kde, d, centres[:, d]) for d in known}
     flat = np.ones((n, n))
@@ -195,8 +195,7 @@ def _own(axis: Axis, column: Array) -> Array:
 
 
 def _bank(kde: Kde, d: int, column: Array) -> list[tuple[Axis | None, Array]]:
-    """Kernels of a known coordinate, from one that says nothing to narrow ones, each with its values, n ×
-    n."""
+    """Kernels of a known coordinate, from one that says nothing to narrow ones, with their values (n × n)."""
     kind = kde.kinds[d] if kde.kinds else None
     tried: list[tuple[Axis | None, Array]] = [(None, np.ones((len(column), len(column))))]
     if kind is not None and kind.choice:
@@ -206,7 +205,7 @@ def _bank(kde: Kde, d: int, column: Array) -> list[tuple[Axis | None, Array]]:
     return tried + [(axis, np.exp(log_kernels(axis, column, column))) for axis in axes]
 
 
-def _scaled(kde: Kde, widths: Array, factor: float, places: Sequence[int] | None = None) -> Array:
+def _scaled(widths: Array, factor: float, places: Sequence[int] | None = None) -> Array:
     """The widths with those of the rest times a factor."""
     every = range(len(widths)) if places is None else places
     found = widths.copy()

@@ -7,7 +7,6 @@ probability of each level.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +20,6 @@ from windage.space.checks import brief
 
 POINTS = 64
 """Equally likely values that stand for a distribution."""
-TEXT = re.compile(r"\s*(\S+?)\s*(?:±|\+-|\+/-)\s*(\S+)\s*")
 
 
 @dataclass(frozen=True)
@@ -143,16 +141,6 @@ def _refusal(given: object, label: str) -> InputError:
     return InputError(
         f"{label} must be a sample of numbers, (mean, deviation) or a distribution, not {brief(given)}."
     )
-
-
-def parse(text: str, label: str) -> tuple[str, str | None]:
-    """``"80±15"``, ``"80+-15"`` or ``"80"`` → mean and deviation, as text; or an InputError."""
-    found = TEXT.fullmatch(text)
-    if found:
-        return found[1], found[2]
-    if not text.strip():
-        raise InputError(f"{label} is empty: write it as 80±15, or 80.")
-    return text.strip(), None
 
 
 def checked(given: object, parameters: Mapping[str, Parameter], what: str) -> dict[str, Forecast]:

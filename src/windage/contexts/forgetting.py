@@ -59,18 +59,18 @@ def by_half_life(ages: Array, half: float) -> Array:
     return np.asarray(weights / weights.sum())
 
 
-def learnt(contexts: Array, kinds: Sequence[ContextKind], rates: Sequence[float] = RATES) -> Array:
+def learnt(contexts: Array, kinds: Sequence[ContextKind]) -> Array:
     """The weights of contexts in the order seen, n × Dc on the unit box, by dynamic model averaging; n."""
     ages = np.arange(len(contexts))[::-1].astype(float)
-    bank = np.array(rates)[:, None] ** ages
+    bank = np.array(RATES)[:, None] ** ages
     bank /= bank.sum(axis=1, keepdims=True)
-    return np.asarray(rate_chances(contexts[-LATEST:], kinds, rates) @ bank)
+    return np.asarray(rate_chances(contexts[-LATEST:], kinds) @ bank)
 
 
-def rate_chances(contexts: Array, kinds: Sequence[ContextKind], rates: Sequence[float] = RATES) -> Array:
+def rate_chances(contexts: Array, kinds: Sequence[ContextKind]) -> Array:
     """π, one a rate."""
-    logs = one_step_ahead(contexts, kinds, rates)
-    prior = np.log([NEVER, *[(1 - NEVER) / (len(rates) - 1)] * (len(rates) - 1)])
+    logs = one_step_ahead(contexts, kinds, RATES)
+    prior = np.log([NEVER, *[(1 - NEVER) / (len(RATES) - 1)] * (len(RATES) - 1)])
     found = prior
     for row in logs:
         found = ALPHA * found + (1 - ALPHA) * prior + row

@@ -108,10 +108,6 @@ class Real:
         inside = min(max(result, low), high)
         return inside if abs(result - inside) <= self._slack(inside) else result
 
-    def allows(self, value: float) -> bool:
-        """Whether a value lies within the bounds."""
-        return (self.low is None or value >= self.low) and (self.high is None or value <= self.high)
-
     def _slack(self, bound: float) -> float:
         """How far rounding may push a number over this bound: on a log scale, a share of the bound itself."""
         if self.log or self.low is None or self.high is None:

@@ -41,7 +41,7 @@ def tell(site: Site, form: Mapping[str, Any], number: int) -> Result:
                 return replace(attempt, odd=odd, sure=typed.digest)
         entry = store.tell(number, typed.context, typed.value)
     except TrialError as error:
-        if _said_before(site, number, attempt, typed):
+        if _said_before(site, number, typed):
             return site.say(f"Decision {number} is saved already, with the same numbers.")
         return with_alert(attempt, error)
     except WindageError as error:
@@ -192,7 +192,7 @@ def _named(file: StudyFile, odd: Sequence[str]) -> list[str]:
     return [words.replace("value ", f"{label} ", 1) if words.startswith("value ") else words for words in odd]
 
 
-def _said_before(site: Site, number: int, attempt: Attempt, typed: Typed) -> bool:
+def _said_before(site: Site, number: int, typed: Typed) -> bool:
     """Whether a decision was told with the same numbers: a button pressed twice."""
     try:
         told = {e.number: e for e in site.live.store().entries()}.get(number)

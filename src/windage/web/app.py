@@ -6,6 +6,7 @@ import asyncio
 import re
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -109,7 +110,7 @@ class Pages:
     async def _expected(self, query: Mapping[str, str], wanted: Wanted) -> Wanted:
         """The what-if without a script: the sentences on the page itself."""
         found = await run_in_threadpool(self._predicted, query)
-        return Wanted(wanted.said, wanted.correct, wanted.decision, wanted.every_day, found)
+        return replace(wanted, what_if=found)
 
     def _predicted(self, query: Mapping[str, str]) -> dict[str, Any]:
         """What was asked for, and under "" the answer."""

@@ -27,8 +27,8 @@ POINTS = 33
 """Of a curve over a decision variable: each takes some hundredths of a second with hundreds of days."""
 MOST = 6
 """So many variables, and so many conditions, have pictures."""
-FEW = 4
-"""The first recommendations do not set the scale."""
+ROOM = 0.06
+"""Of the values' range, left free at either end of an axis."""
 
 
 def known(
@@ -61,10 +61,10 @@ def _across(file: StudyFile, name: str) -> Scale:
     return across(kind.low, kind.high, log=kind.log, show=numbers)
 
 
-def _reach(values: Sequence[float], room: float = 0.06) -> tuple[float, float]:
+def _reach(values: Sequence[float]) -> tuple[float, float]:
     """The ends of an axis that holds all values."""
     low, high = min(values), max(values)
-    more = room * (high - low) or 0.5 * abs(high) or 1.0
+    more = ROOM * (high - low) or 0.5 * abs(high) or 1.0
     return low - more, high + more
 
 

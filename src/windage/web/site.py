@@ -25,9 +25,9 @@ class Kept:
         self._most, self._lock = most, threading.Lock()
         self._found: OrderedDict[str, bytes] = OrderedDict()
 
-    def put(self, content: bytes, key: str = "") -> str:
+    def put(self, content: bytes) -> str:
         """Keep it; its key."""
-        key = key or secrets.token_urlsafe(9)
+        key = secrets.token_urlsafe(9)
         with self._lock:
             self._found[key] = content
             while len(self._found) > self._most:

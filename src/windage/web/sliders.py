@@ -51,5 +51,5 @@ def _decision(file: StudyFile, field: str, name: str, kind: BaseDistribution, va
 
 
 def _step(low: float, high: float) -> float:
-    """A hundredth of a range, as a round number."""
+    """About a two-hundredth of a range, as a round number."""
     return float(f"{(high - low) / 200:.1g}") or 1e-9

@@ -15,7 +15,7 @@ LEFT, RIGHT, TOP, BOTTOM = 66, 14, 14, 50
 """Room around the plot, for the numbers and names of its axes."""
 TICKS = 5
 """About so many numbers along an axis."""
-TIC_LETTERS = 8
+TICK_LETTERS = 8
 LONGEST = 42
 """Letters of an axis' name."""
 LETTER = 8.0
@@ -47,7 +47,7 @@ class Scale:
     def ticks(self) -> list[tuple[float, str]]:
         """Numbers or words to write."""
         if self.words:
-            return [(k, _cut(word, TIC_LETTERS)) for k, word in enumerate(self.words)]
+            return [(k, _cut(word, TICK_LETTERS)) for k, word in enumerate(self.words)]
         if self.log:
             found = [
                 10.0**k for k in range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
@@ -57,11 +57,11 @@ class Scale:
         return [(v, self.show(v)) for v in nice(self.low, self.high)]
 
 
-def nice(low: float, high: float, about: int = TICKS) -> list[float]:
+def nice(low: float, high: float) -> list[float]:
     """Round numbers between two ends."""
     if not high > low:
         return [low]
-    raw = (high - low) / about
+    raw = (high - low) / TICKS
     size = 10.0 ** math.floor(math.log10(raw))
     step = min((m * size for m in (1, 2, 2.5, 5, 10)), key=lambda s: abs(s - raw))
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
@@ -77,7 +77,6 @@ class Picture:
     x: Scale
     y: Scale
     x_name: str = ""
-    y_name: str = ""
     y_numbers: bool = True
     parts: list[str] = field(default_factory=list)
 

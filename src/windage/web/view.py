@@ -16,6 +16,7 @@ from windage.studies.quantities import since
 from windage.studies.store import StudyStore
 from windage.web import boxes
 from windage.web.boxes import Box
+from windage.web.live import version
 from windage.web.settings import in_words
 from windage.web.site import Site
 from windage.web.sliders import sliders
@@ -41,7 +42,7 @@ class Attempt:
     """A form that was sent and not taken: what was typed is shown again."""
 
     form: str
-    """ask, tell, add, correct, fail, upload or what-if."""
+    """ask, tell, add, correct, forget, undo, fail or upload."""
     number: int | None = None
     boxes: Sequence[Box] = ()
     why: str = ""
@@ -119,8 +120,6 @@ def _broken(site: Site, attempt: Attempt | None) -> dict[str, Any]:
 def _shown(
     site: Site, store: StudyStore, state: State, wanted: Wanted, attempt: Attempt | None
 ) -> dict[str, Any]:
-    from windage.web.live import version
-
     file, known = store.file, site.background.known
     waiting = _waiting(state, wanted, attempt)
     rows = sorted([*state.entries, *state.forgotten], key=lambda e: -e.number)
