@@ -91,6 +91,15 @@ def test_a_button_pressed_twice_counts_once(regular):
     assert len(entries(regular)) == 9
 
 
+def test_a_day_whose_saving_failed_can_be_sent_again(regular, monkeypatch):
+    own = {**regular.fields("/add"), "decision-0": "9", "context-0": "9", "value": "29"}
+    with monkeypatch.context() as broken:
+        broken.setattr(StudyStore, "add", lambda *_, **__: 1 / 0)
+        assert "a fault of windage" in regular.client.post("/add", data=own).text
+    assert "A day is added" in regular.client.post("/add", data=own).text
+    assert len(entries(regular)) == 8
+
+
 def test_a_day_of_ones_own_is_checked_too(regular):
     html = regular.send("/add", decision_0="fifty", context_0="9", value="x")
     assert "Stock is &#39;fifty&#39;, which is no number." in html

@@ -51,7 +51,7 @@ def tell(site: Site, form: Mapping[str, Any], number: int) -> Result:
 
 def add(site: Site, form: Mapping[str, Any]) -> Result:
     """A day of one's own."""
-    attempt, key = Attempt("add"), ""
+    attempt = Attempt("add")
     try:
         store, typed = _typed(site, form, decided=True)
         attempt = replace(attempt, boxes=typed.boxes)
@@ -63,9 +63,12 @@ def add(site: Site, form: Mapping[str, Any]) -> Result:
         key = f"{str(form.get('once', ''))[:40]} {typed.digest}"
         if not site.forms.first(key):
             return site.say("This day is saved already.")
-        store.add(typed.decision, typed.context, typed.value, past=True)
+        try:
+            store.add(typed.decision, typed.context, typed.value, past=True)
+        except BaseException:  # it is not saved, whatever it was
+            site.forms.drop(key)
+            raise
     except WindageError as error:
-        site.forms.drop(key)
         return with_alert(_kept(site, attempt, form, decided=True), error)
     values = {**typed.decision, **typed.context, "value": typed.value}
     return _done(site, f"A day is added: {_shown(store.file, values)}.")

@@ -57,13 +57,17 @@ class Helper:
                 return self._executor.submit(job, *arguments)
 
     def do(self, job: Callable[..., Any], *arguments: Any, seconds: float = PATIENCE) -> Any:
-        """The job's result; a WindageError where it takes too long."""
-        try:
-            return self.submit(job, *arguments).result(seconds)
-        except BrokenProcessPool:
-            return self.submit(job, *arguments).result(seconds)
-        except TimeoutError as error:
-            raise WindageError("this takes longer than expected: try again in a moment.") from error
+        """The job's result; a WindageError where it takes too long, or where its process dies twice."""
+        for _ in range(2):
+            future = self.submit(job, *arguments)
+            try:
+                return future.result(seconds)
+            except BrokenProcessPool:
+                continue
+            except TimeoutError as error:
+                future.cancel()  # where it has not begun: nobody waits for it any more
+                raise WindageError("this takes longer than expected: try again in a moment.") from error
+        raise WindageError("what computes has ended twice: there may be too little memory. Try again.")
 
     def close(self) -> None:
         """End the process, whatever it does: it writes nothing but decisions, which then count as cut off."""

@@ -28,18 +28,17 @@ class Kept:
     def put(self, content: bytes) -> str:
         """Keep it; its key."""
         key = secrets.token_urlsafe(9)
-        with self._lock:
-            self._found[key] = content
-            while len(self._found) > self._most:
-                self._found.popitem(last=False)
+        self.first(key, content)
         return key
 
-    def first(self, key: str) -> bool:
-        """Keep a key; whether nobody had it before."""
+    def first(self, key: str, content: bytes = b"") -> bool:
+        """Keep it under this key, unless there is something already; whether there was nothing."""
         with self._lock:
             if key in self._found:
                 return False
-            self._found[key] = b"1"
+            self._found[key] = content
+            while len(self._found) > self._most:
+                self._found.popitem(last=False)
         return True
 
     def drop(self, key: str) -> None:
