@@ -143,6 +143,13 @@ def resolve(name: str) -> object:
     return reduce(getattr, parts, import_module(module))
 
 
+def test_who_contributes_finds_every_module_and_room():
+    page, source = (ROOT / "CONTRIBUTING.md").read_text(), ROOT / "src/windage"
+    rooms = [f"{path.parent.name}/" for path in source.glob("*/__init__.py")]
+    modules = [path.name for path in source.glob("*.py") if path.name != "__init__.py"]
+    assert [name for name in (*rooms, *modules) if not re.search(rf"(^|\s){re.escape(name)}\s", page)] == []
+
+
 def test_every_name_on_the_page_of_the_architecture_is_there():
     page = (ROOT / "docs/architecture.md").read_text()
     rooms = {path.stem for path in (ROOT / "src/windage").iterdir()}
