@@ -327,3 +327,13 @@ def test_a_program_does_not_see_the_storage(monkeypatch):
     assert "WINDAGE_STORAGE" not in found
     assert "geheim" not in "".join(found.values())
     assert (found["WINDAGE_NUMBER"], found["WINDAGE_DECISION"]) == ("3", '{"stock": 1.0}')
+
+
+def test_a_decision_is_settled_though_its_first_renewal_fails(shop, tmp_path, monkeypatch):
+    store = StudyStore.open(load(shop))
+    command = program(tmp_path, GOOD)
+    monkeypatch.setattr(store, "renew", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        runs.run(store, Program(command), 3)
+    state = store.state()
+    assert (state.pending, len(state.entries) + state.failed) == ([], 1)

@@ -123,9 +123,9 @@ class _Run:
     def begin(self, pool: ThreadPoolExecutor) -> None:
         """Ask for a decision, and start its program."""
         next_ = self.patiently(partial(self.store.ask, False, self.given))
-        self.patiently(partial(self.store.renew, next_.number, LEASE))
-        self.going[pool.submit(self.program, next_)] = next_
+        self.going[pool.submit(self.program, next_)] = next_  # from here on ``end`` settles it
         self.asked += 1
+        self._renew(next_)
         self._report()
 
     def settle_finished(self) -> None:
@@ -145,8 +145,11 @@ class _Run:
             return
         self.renewed = time.monotonic()
         for one in self.going.values():
-            with contextlib.suppress(TrialError):  # told by another: its program goes on
-                self.patiently(partial(self.store.renew, one.number, LEASE))
+            self._renew(one)
+
+    def _renew(self, one: Asked) -> None:
+        with contextlib.suppress(TrialError):  # told by another: its program goes on
+            self.patiently(partial(self.store.renew, one.number, LEASE))
 
     def end(self) -> None:
         """End what runs. What is finished is told, the rest is marked as failed."""
