@@ -157,15 +157,31 @@ def test_no_row_with_all_contexts_is_enough():
     assert opt.density.sample(5).shape == (5, 2)
 
 
-def test_the_density_is_of_the_rows_that_saw_all():
-    opt, whole = grown("auto"), mixed()
-    for row in history(9):
-        if None not in row[1].values():
-            whole.tell(*row)
-    assert opt.density.bandwidth == pytest.approx(whole.density.bandwidth)
-    assert opt.density.pdf({"demand": 20.0, "heat": 20.0}) == pytest.approx(
-        whole.density.pdf({"demand": 20.0, "heat": 20.0})
-    )
+def test_the_density_counts_what_was_seen_of_each_row():
+    opt, alone = grown("auto", 12), Optimizer({"stock": Real(0, 40)}, {"demand": Real(0, 50)}, forget=None)
+    for decision, context, value in history(12):
+        if context["demand"] is not None:
+            alone.tell({"stock": decision["stock"]}, {"demand": context["demand"]}, value)
+    seen = opt._data.boxed_c[:, 0] * 50
+    assert sorted(seen) == pytest.approx(sorted(c["demand"] for c in alone.observations.contexts))
+    assert {*opt._data.seen[4:10, 1]} >= {*opt._data.scale.to_user(opt._data.boxed_c)[:3, 1]}
+
+
+def test_a_context_that_is_seldom_seen_leaves_what_is_known_of_the_others():
+    """A shop that knows its Saturdays notes the rain for the first time."""
+    rng = np.random.default_rng(0)
+    contexts = {"weekday": Categorical(["work", "sat"]), "demand": Real(low=0), "rain": Real(0, 50)}
+    shop = Optimizer({"stock": Integer(0, 200)}, contexts, seed=4)
+    for day in range(50):
+        weekday = "sat" if day % 6 == 5 else "work"
+        demand, stock = float(rng.normal(110 if weekday == "sat" else 60, 8)), int(rng.integers(30, 140))
+        context = {"weekday": weekday, "demand": demand, "rain": 3.0 if day == 47 else None}
+        shop.tell({"stock": stock}, context, 9 * min(stock, demand) - 5 * stock)
+    for weekday, best in (("work", 60), ("sat", 110)):
+        found = shop.recommend(known={"weekday": weekday})
+        assert abs(found.decision["stock"] - best) < 10
+        assert found.expected == pytest.approx(4 * best, abs=50)
+    assert shop.density.marginal("weekday").pdf("sat") == pytest.approx(8 / 50, abs=0.03)
 
 
 def test_observations_show_what_was_not_seen():

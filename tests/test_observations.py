@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from windage import Categorical, Integer, Real
-from windage.dataset import Dataset
+from windage.dataset import Dataset, filled
 from windage.observations import Observations, Row, Trial
-from windage.space import ContextSpace, DecisionSpace
+from windage.space import ContextKind, ContextSpace, DecisionSpace
 
 DECISIONS = DecisionSpace.of({"x": Real(0, 10), "n": Integer(1, 5), "kind": Categorical(["a", "b"])})
 CONTEXTS = ContextSpace.of({"c": Real(0, 4), "d": Real()}, DECISIONS)
@@ -117,3 +117,30 @@ def test_a_dataset_without_observations_or_contexts_has_shapes_nonetheless():
     assert (data.x.shape, data.c.shape, data.boxed_c.shape) == ((0, 4), (0, 0), (0, 0))
     data = Dataset(DECISIONS, CONTEXTS, EMPTY, maximize=True)
     assert (data.x.shape, data.c.shape, data.boxed_c.shape) == ((0, 4), (0, 2), (0, 2))
+
+
+def test_what_was_not_seen_is_filled_in_from_rows_that_are_alike():
+    """Two groups far apart, and a choice: each row that lacks a value gets one of its own group."""
+    rng = np.random.default_rng(0)
+    group = np.arange(60) % 2
+    whole = np.stack([group + 0.05 * rng.normal(size=60), group, 3 * group + rng.random(60)], axis=1)
+    kinds, lacks = (ContextKind(), ContextKind(2, True), ContextKind()), rng.random((60, 3)) < 0.4
+    lacks[lacks.all(axis=1), 0] = False
+    told = np.where(lacks, np.nan, whole)
+    found = filled(told, kinds)
+    np.testing.assert_array_equal(found[~lacks], whole[~lacks])
+    for d in range(3):
+        assert {*found[:, d]} == {*whole[~lacks[:, d], d]}
+    np.testing.assert_array_equal(found[:, 1], group)
+    np.testing.assert_array_equal(found[:, 2] > 2, group == 1)
+    np.testing.assert_array_equal(filled(whole, kinds), whole)
+
+
+def test_rows_that_have_nothing_in_common_are_filled_in_evenly():
+    told = np.full((40, 2), np.nan)
+    told[:20, 0], told[20:, 1] = np.linspace(0, 1, 20), np.linspace(0, 1, 20)
+    found = filled(told, (ContextKind(), ContextKind()))
+    for d in range(2):
+        assert found[:, d].mean() == pytest.approx(0.5, abs=0.05)
+        assert len({*found[:, d]}) == 20
+    assert abs(np.corrcoef(found.T)[0, 1]) < 0.3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windage.observations import Observations
-from windage.space import FARTHEST, Array, ContextScale, ContextSpace, DecisionSpace, OutcomeScale
+from windage.search import sobol
+from windage.space import (
+    FARTHEST,
+    Array,
+    ContextKind,
+    ContextScale,
+    ContextSpace,
+    DecisionSpace,
+    OutcomeScale,
+)
+
+OTHER_LEVEL = 50.0
+"""Squared deviations at which another level of a choice is from the one that was seen: it counts where the
+level itself was never met."""
 
 
 @dataclass(frozen=True)
@@ -126,22 +140,22 @@ class Dataset:
 
     @cached_property
     def boxed_c(self) -> Array:
-        """All contexts that were seen whole, n × Dc, of suspect rows too: what the density is estimated from.
+        """All contexts of which anything was seen, of suspect rows too: what the density is estimated from.
 
-        Those outside of the unit box are put on its end.
+        n × Dc, whole: what was not seen is filled in. Those outside of the unit box are put on its end.
         """
-        return complete(np.clip(self.unit_contexts(self.seen), 0, self.scale.ends))
+        unit = np.clip(self.unit_contexts(self.seen), 0, self.scale.ends)
+        return filled(unit[self.boxed_rows], self.scale.kinds)
 
     @cached_property
-    def boxed_rows(self) -> NDArray[np.intp] | None:
-        """The observations of ``boxed_c``; None where no context was seen whole."""
-        whole = np.flatnonzero(~np.isnan(self.seen).any(axis=1))
-        return whole if len(whole) else None
+    def boxed_rows(self) -> NDArray[np.intp]:
+        """The observations of ``boxed_c``."""
+        return np.flatnonzero(_any_seen(self.seen))
 
     @cached_property
     def contexts_seen(self) -> int:
-        """How many of the rows that are fitted have seen the whole context."""
-        return int((~np.isnan(self.unit_c)).all(axis=1).sum()) or len(self.boxed_c)
+        """How many of the rows that are fitted have seen any of the context."""
+        return int(_any_seen(self.unit_c).sum()) or len(self.boxed_c)
 
     @cached_property
     def y(self) -> Array:
@@ -149,17 +163,49 @@ class Dataset:
         return self.outcome.standardise(self.values)
 
 
-def complete(contexts: Array) -> Array:
-    """The rows of contexts (n × Dc) that were seen whole. Each context was seen in some row.
+def _any_seen(contexts: Array) -> NDArray[np.bool_]:
+    """Of which rows of contexts anything was seen, n; of all where there are no contexts."""
+    if not contexts.shape[1]:
+        return np.ones(len(contexts), dtype=bool)
+    return np.asarray(~np.isnan(contexts).all(axis=1))
 
-    Where no row was, the values of each context in the order seen, side by side, the shorter ones repeated.
+
+def filled(contexts: Array, kinds: Sequence[ContextKind]) -> Array:
+    """Contexts of the unit box (n × Dc, nan: not seen) made whole, each value from a row that saw it.
+
+    The row is drawn with chances ∝ Π_d K_d(c_d, c_ld) over what both have, K_d as in ``windage.gp.mixtures``
+    (a hot deck). So what was seen counts in full, however seldom the rest was. The draws are the same in
+    every process. Each context was seen in some row.
     """
     lacks = np.isnan(contexts)
     if not lacks.any():
         return contexts
-    rows = contexts[~lacks.any(axis=1)]
-    if len(rows):
-        return rows
-    columns = [column[~np.isnan(column)] for column in contexts.T]
-    most = max(map(len, columns))
-    return np.stack([np.resize(column, most) for column in columns], axis=1)
+    found = contexts.copy()
+    for d in np.argsort(lacks.sum(axis=0), kind="stable"):  # what was seen most comes first
+        lacking = np.flatnonzero(lacks[:, d])
+        donors = found[~lacks[:, d]]
+        donors = donors[donors[:, d].argsort(kind="stable")]
+        total = _likeness(found[lacking], donors, kinds).cumsum(axis=1)
+        marks = sobol(len(lacking), 1, int(d))[:, 0] * total[:, -1]
+        place = (total < marks[:, None]).sum(axis=1)
+        found[lacking, d] = donors[np.minimum(place, len(donors) - 1), d]
+    return found
+
+
+def _likeness(rows: Array, donors: Array, kinds: Sequence[ContextKind]) -> Array:
+    """How like rows are to donors in what both have, m × n; where one of both lacks it, as on average."""
+    count, size = donors.shape
+    away = np.zeros((len(rows), count))
+    for d, kind in enumerate(kinds):
+        ours, theirs = rows[:, d, None], donors[:, d]
+        known = ~np.isnan(ours) & ~np.isnan(theirs)
+        if kind.choice:
+            squares = np.where(ours == theirs, 0.0, OTHER_LEVEL)
+        else:
+            deviation = float(theirs[~np.isnan(theirs)].std()) if known.any() else 0.0
+            width = deviation * (4 / ((size + 2) * count)) ** (1 / (size + 4))  # the rule of thumb
+            squares = ((ours - theirs) / (width if width > 0 else 1.0)) ** 2
+        squares = np.where(known, squares, 0.0)
+        average = squares.sum(axis=1, keepdims=True) / np.maximum(known.sum(axis=1, keepdims=True), 1)
+        away += np.where(known, squares, average)
+    return np.asarray(np.exp(-0.5 * (away - away.min(axis=1, keepdims=True))))

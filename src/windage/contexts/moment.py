@@ -54,7 +54,7 @@ def estimate(
 def age_weights(data: Dataset, forget: Any) -> Array | None:
     """The weights of ``boxed_c`` by age; None: they are equal."""
     rows, count = data.boxed_rows, len(data.boxed_c)
-    if forget is None or rows is None or count < 2:
+    if forget is None or count < 2:
         return None
     half = forgetting.half_life(forget)
     if half is None:

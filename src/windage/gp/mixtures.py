@@ -23,14 +23,12 @@ from numpy.typing import NDArray
 
 from windage.contexts.bandwidth import rule_of_thumb
 from windage.contexts.kde import MIN_BANDWIDTH, NEGLIGIBLE
+from windage.dataset import OTHER_LEVEL
 from windage.gp.kernels import Profile, Profiled, scaled_squares
 from windage.space import Array, ContextKind
 
 MOST, LEAST = 64, 4
 """Points of one mixture: at most, as many as the cells of one context, and where there are many mixtures."""
-OTHER_LEVEL = 50.0
-"""Squared deviations at which another level of a choice is from the one that was seen: it counts where the
-level itself was never met."""
 TOTAL = 1024
 """Points of all mixtures, while that leaves each ``LEAST``: a fit takes time with its square."""
 
@@ -108,7 +106,7 @@ def row_contexts(
 
     Args:
         c: t × Dc on the unit box, nan where a context was not seen.
-        centres: n × Dc, contexts that were seen whole.
+        centres: n × Dc, contexts that were seen, whole (``Dataset.boxed_c``).
         kinds: what values each context has; empty: all are real numbers.
         code: points of the unit box, and their times, as the GP sees them.
         clock: the time of each row, t, where it is an input of the GP.
