@@ -86,6 +86,9 @@ def test_wrong_chances_are_refused():
     for given in ({"rain": -1, "sun": 1}, {"rain": 0}, {}):
         with pytest.raises(InputError, match="chances"):
             Forecast.of(given, WEATHER, "the forecast of 'weather'")
+    for given in (None, stats.norm(0, 1), {"rain"}, b"rain"):
+        with pytest.raises(InputError, match="must be a level"):
+            Forecast.of(given, WEATHER, "the forecast of 'weather'")
     with pytest.raises(InputError, match="Did you mean 'rain'"):
         Forecast.of({"rian": 1}, WEATHER, "the forecast of 'weather'")
 

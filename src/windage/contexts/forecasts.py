@@ -125,7 +125,12 @@ def _of_distribution(given: Any, label: str) -> Forecast:
 def _of_choice(given: Any, parameter: Categorical, label: str) -> Forecast:
     """The probabilities of levels, from a mapping, a sample of levels, or one level."""
     if not isinstance(given, Mapping):
-        levels = [given] if isinstance(given, str | int | float | bool) else list(given)
+        single = isinstance(given, str | int | float | bool)
+        if not single and not isinstance(given, list | tuple | np.ndarray):
+            raise InputError(
+                f"{label} must be a level, a sample of levels, or level → probability, not {brief(given)}."
+            )
+        levels = [given] if single else list(given)
         checked = [parameter.check(level, f"a level of {label}") for level in levels]
         given = {level: checked.count(level) / len(checked) for level in dict.fromkeys(checked)}
     shares = {
