@@ -315,6 +315,7 @@ def test_contexts_not_seen_of_any_kind():
         (lambda o: o.ask(known="sat"), "dictionary"),
         (lambda o: o.ask(forecast={"demnd": (80, 15)}), "Did you mean 'demand'"),
         (lambda o: o.ask(forecast={"demand": (math.nan, 15)}), "finite"),
+        (lambda o: o.ask(forecast={"demand": (-80, 15)}), "lies outside its bounds"),
         (lambda o: o.ask(known={"demand": 80.0}, forecast={"demand": (80, 15)}), "known and forecast"),
         (lambda o: o.recommend(for_each="demand"), "too many values"),
         (lambda o: o.recommend(for_each="day"), "there is no context 'day'"),

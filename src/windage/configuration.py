@@ -167,13 +167,13 @@ class Configuration:
         found = estimate(data, settings.bandwidth, settings.boundary, forget)
         return None if found is None else at_the_moment(data, found, given, settings.distribution or {})
 
-    def given(self, known: object, forecast: object) -> Given:
-        """What is known of the next context, or an InputError."""
+    def given(self, known: object, forecast: object, past: bool = False) -> Given:
+        """What is known of the next context, or an InputError. ``past``: the bounds may have been others."""
         if known is not None and not isinstance(known, Mapping):
             raise InputError(f"known is a dictionary such as {{'weekday': 'sat'}}, not {brief(known)}.")
         checks: dict[str, Check] = {name: _seen(p.check) for name, p in self.contexts.parameters.items()}
         found = _part(known, checks, "context") or {}
-        said = check_forecasts(forecast, self.contexts.parameters, "the forecast")
+        said = check_forecasts(forecast, self.contexts.parameters, "the forecast", past)
         for name in said:
             if found.get(name) is not None:
                 raise InputError(f"context {name!r} is known and forecast: give one of both.")

@@ -103,7 +103,7 @@ def rows_from_dict(rows: list[dict[str, Any]], kind: Configuration) -> list[Row]
     found = []
     for row in rows:
         said = {n: tuple(f) if isinstance(f, list) else f for n, f in row.get("forecast", {}).items()}
-        forecasts = kind.given(None, said).forecast
+        forecasts = kind.given(None, said, past=True).forecast
         found.append(
             Row(
                 kind.decisions.recall(row["decision"]),
@@ -128,7 +128,7 @@ def given_from_dict(row: Mapping[str, Any], kind: Configuration) -> Given:
     parameters = kind.contexts.parameters
     said = row.get("forecast", {})
     forecasts = {n: Forecast.from_dict(f, parameters[n], f"the forecast of {n!r}") for n, f in said.items()}
-    return kind.given(row.get("known"), forecasts)
+    return kind.given(row.get("known"), forecasts, past=True)
 
 
 def configuration_from_dict(saved: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,6 +122,7 @@ def test_in_a_terminal_what_must_be_known_is_asked_for_by_name(kiosk, monkeypatc
         (["--forecast", "demand=nan"], "finite"),
         (["--forecast", "demand=80±nan"], "finite"),
         (["--forecast", "demand=80±0"], "above 0"),
+        (["--forecast", "demand=-80±5"], "lies outside its bounds"),
         (["--forecast", "weekday=sat"], "only numbers are forecast"),
         (["--known", "demand=9", "--forecast", "demand=9"], "both known and forecast"),
         (["--known", "weekday=sat", "--known", "weekday=mon"], "given twice"),

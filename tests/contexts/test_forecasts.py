@@ -147,6 +147,27 @@ def test_forecasts_beyond_the_bounds_stay_inside_of_them():
     assert found.points.min() == 0
 
 
+@pytest.mark.parametrize(
+    ("parameter", "inside", "beyond"),
+    [
+        (DEMAND, (-10, 15), (-500, 3)),
+        (DEMAND, [190, 230], [500, 510]),
+        (Integer(0, 5), stats.poisson(5), 6),
+        (Real(low=0), (-1, 2), (-3, 2)),
+        (Real(log=True), (1, 3), (-9, 3)),
+    ],
+)
+def test_a_forecast_that_lies_beyond_the_bounds_is_refused(parameter, inside, beyond):
+    assert checked({"c": inside}, {"c": parameter}, "the forecast")
+    with pytest.raises(InputError, match="the forecast of 'c' lies outside its bounds"):
+        checked({"c": beyond}, {"c": parameter}, "the forecast")
+    assert checked({"c": beyond}, {"c": parameter}, "the forecast", past=True)
+
+
+def test_a_forecast_of_a_context_that_is_clipped_may_lie_beyond_its_bounds():
+    assert checked({"c": (500, 3)}, {"c": Real(0, 200, outside="clip")}, "the forecast")
+
+
 def test_forecasts_of_logs_and_whole_numbers():
     space = ContextSpace.of(
         {"a": Real(low=1e-3, log=True), "n": Integer(0, 9)}, DecisionSpace.of({"x": Real(0, 1)})

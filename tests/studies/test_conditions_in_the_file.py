@@ -158,8 +158,7 @@ def test_whole_numbers_are_whole_and_within_bounds(shop):
     ],
 )
 def test_forecasts_as_people_write_them(shop, text, mean, deviation):
-    found = beforehand.check(shop, {}, {"demand": text}).forecast
-    assert found == {"demand": {"mean": mean, "deviation": deviation}}
+    assert beforehand.one_forecast(shop, "demand", text) == {"mean": mean, "deviation": deviation}
 
 
 @pytest.mark.parametrize(

@@ -244,6 +244,8 @@ def test_a_forecast_where_nothing_is_known(open_shop):
         ({"forecast-0": "80", "spread-0": "0"}, "must be above 0"),
         ({"forecast-0": "80", "spread-0": "wide"}, "which is no number"),
         ({"forecast-0": "", "spread-0": "5"}, "Say the forecast itself"),
+        ({"forecast-0": "-80±15"}, "lies outside its bounds"),
+        ({"forecast-0": "-80", "spread-0": "15"}, "lies outside its bounds"),
         ({"forecast-0": "80±15±3"}, "write it as 80±15"),
     ],
 )

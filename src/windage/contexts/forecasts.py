@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from windage.errors import InputError, near_match
-from windage.space import Categorical, Parameter, number, plain
+from windage.space import Categorical, Parameter, number, plain, refuse_beyond
 from windage.space.checks import brief
 
 POINTS = 64
@@ -148,8 +148,10 @@ def _refusal(given: object, label: str) -> InputError:
     )
 
 
-def checked(given: object, parameters: Mapping[str, Parameter], what: str) -> dict[str, Forecast]:
-    """Forecasts by context, or an InputError."""
+def checked(
+    given: object, parameters: Mapping[str, Parameter], what: str, past: bool = False
+) -> dict[str, Forecast]:
+    """Forecasts by context, or an InputError. ``past``: the bounds may have been others."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -162,6 +164,11 @@ def checked(given: object, parameters: Mapping[str, Parameter], what: str) -> di
             raise InputError(
                 f"{what} of an unknown context {name!r}; the names are {known}.{near_match(name, parameters)}"
             )
-    return {
-        name: Forecast.of(value, parameters[name], f"{what} of {name!r}") for name, value in given.items()
-    }
+    found = {}
+    for name, value in given.items():
+        label = f"{what} of {name!r}"
+        found[name] = Forecast.of(value, parameters[name], label)
+        mean, deviation = found[name].mean, found[name].deviation or 0.0
+        if mean is not None and not past:
+            refuse_beyond(parameters[name], mean - deviation, mean + deviation, label)
+    return found

@@ -8,7 +8,16 @@ from windage.space.checks import check_names, days, number, one_of, plain, posit
 from windage.space.contexts import ContextKind, ContextScale, ContextSpace
 from windage.space.decisions import FARTHEST, ONE_HOT, Block, DecisionSpace
 from windage.space.outcome import Direction, OutcomeScale
-from windage.space.parameters import Array, Categorical, Decision, Integer, Parameter, Real, Value
+from windage.space.parameters import (
+    Array,
+    Categorical,
+    Decision,
+    Integer,
+    Parameter,
+    Real,
+    Value,
+    refuse_beyond,
+)
 
 __all__ = [
     "FARTHEST",
@@ -33,5 +42,6 @@ __all__ = [
     "one_of",
     "plain",
     "positive",
+    "refuse_beyond",
     "whole",
 ]

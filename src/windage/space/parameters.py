@@ -235,6 +235,18 @@ class Categorical:
 Parameter = Real | Integer | Categorical
 
 
+def refuse_beyond(parameter: Parameter, least: float, most: float, label: str) -> None:
+    """An InputError where all from ``least`` to ``most`` lies beyond the bounds of a number."""
+    if isinstance(parameter, Categorical) or getattr(parameter, "outside", "") == "clip":
+        return
+    least_of_all = 0.0 if getattr(parameter, "log", False) else -math.inf
+    low = least_of_all if parameter.low is None else parameter.low
+    high = math.inf if parameter.high is None else parameter.high
+    if most < low or least > high:
+        where = f"[{low:.15g}, {high:.15g}]".replace("[-inf", "(-inf").replace("inf]", "inf)")
+        raise InputError(f"{label} lies outside its bounds {where}. Correct it, or widen the bounds.")
+
+
 def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str, Any]:
     """The parameters of a space by name, or a ConfigurationError."""
     if not isinstance(space, Mapping):

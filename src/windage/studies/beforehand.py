@@ -15,7 +15,7 @@ from typing import Any
 from optuna.trial import FrozenTrial
 
 from windage.errors import InputError
-from windage.space import Categorical, Parameter, number
+from windage.space import Categorical, Parameter, number, refuse_beyond
 from windage.studies import numerals, records
 from windage.studies.checks import check_names, checked_context
 from windage.studies.description import StudyFile
@@ -81,6 +81,8 @@ def check(file: StudyFile, known: Mapping[str, Any], forecast: Mapping[str, Any]
     """What people say beforehand, or an InputError."""
     check_names(forecast, file.contexts, "context")
     rows = {name: one_forecast(file, name, value) for name, value in forecast.items()}
+    for name, row in rows.items():
+        check_bounds(file, name, row)
     found = Beforehand(file.check_known(known), rows)
     both = [name for name in found.forecast if name in found.known]
     if both:
@@ -105,6 +107,12 @@ def one_forecast(
     if deviation <= 0:
         raise InputError(f"{label} is {given!r}, but what follows ± must be above 0.")
     return {"mean": mean, "deviation": deviation}
+
+
+def check_bounds(file: StudyFile, name: str, forecast: Mapping[str, Any]) -> None:
+    """An InputError where a forecast lies beyond the bounds."""
+    mean, deviation = forecast["mean"], forecast["deviation"] or 0.0
+    refuse_beyond(file.contexts[name], mean - deviation, mean + deviation, f"the forecast of {name!r}")
 
 
 def example(file: StudyFile, name: str) -> str:

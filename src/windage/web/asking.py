@@ -8,7 +8,7 @@ from typing import Any
 
 from windage.errors import InputError, WindageError
 from windage.space import number
-from windage.studies.beforehand import SIGN, one_forecast
+from windage.studies.beforehand import SIGN, check_bounds, one_forecast
 from windage.studies.file import StudyFile
 from windage.studies.quantities import typed
 from windage.web import boxes, jobs
@@ -66,6 +66,8 @@ def read(file: StudyFile, form: Mapping[str, Any]) -> Given:
                 found.known[box.name] = _known(file, box)
             elif box.field.startswith("forecast"):
                 _forecast(file, box, texts[box.field.replace("forecast", "spread")], found.forecast)
+                if box.name in found.forecast:
+                    check_bounds(file, box.name, found.forecast[box.name])
             elif box.typed:
                 _deviation(box)
         except WindageError as error:
