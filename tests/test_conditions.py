@@ -15,6 +15,7 @@ from windage.errors import WindageWarning
 from windage.gp import NodePosterior
 from windage.methods import METHODS
 from windage.search import maximize
+from windage.space import days
 
 DAYS = ["mon", "tue", "wed", "thu", "fri", "sat"]
 QUICK = {"raw_samples": 128, "restarts": 6, "screen": False}
@@ -294,6 +295,18 @@ def test_times_are_read_and_kept_in_order():
         assert opt.observations == before
     opt.tell({"x": 0.5}, {"c": 0.5}, 1.0)
     assert opt.observations.times[-1] is None
+
+
+@pytest.mark.parametrize("unit", ["D", "h", "s", "ms", "us", "ns"])
+def test_times_of_numpy_are_read_in_every_unit(unit):
+    assert days(np.datetime64("2026-11-18", unit), "time") == days("2026-11-18", "time")
+
+
+def test_a_time_that_is_none_is_refused():
+    pandas = pytest.importorskip("pandas")
+    for wrong in (np.datetime64("NaT"), np.datetime64("NaT", "ns"), pandas.NaT):
+        with pytest.raises(InputError, match="NaT"):
+            days(wrong, "time")
 
 
 def test_contexts_not_seen_of_any_kind():

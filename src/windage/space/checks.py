@@ -57,7 +57,11 @@ def number(value: object, label: str, most: float = 1e300) -> float:
 
 def days(value: object, label: str) -> float:
     """A time in days since 1970, from a number of days, a date, a moment, or ISO text; or an InputError."""
+    if getattr(getattr(value, "dtype", None), "kind", "") == "M" and getattr(value, "ndim", None) == 0:
+        value = value.astype("datetime64[us]")  # type: ignore[attr-defined]  # nanoseconds would be a number
     value = plain(value)
+    if value is None or (isinstance(value, datetime) and value != value):  # a NaT of NumPy or pandas
+        raise InputError(f"{label} is NaT, no time: give one, or leave it out.")
     if isinstance(value, str):
         try:
             value = datetime.fromisoformat(value.strip())
