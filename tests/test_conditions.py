@@ -297,6 +297,16 @@ def test_times_are_read_and_kept_in_order():
     assert opt.observations.times[-1] is None
 
 
+def test_a_mistyped_time_no_longer_counts_once_it_is_forgotten():
+    opt = Optimizer({"x": Real(0, 1)}, {"c": Real(0, 1)}, seed=1)
+    opt.tell({"x": 0.5}, {"c": 0.5}, 1.0, time="2062-11-18")
+    with pytest.raises(InputError, match="forget"):
+        opt.tell({"x": 0.5}, {"c": 0.5}, 1.0, time="2026-11-18")
+    opt.forget(0)
+    opt.tell({"x": 0.5}, {"c": 0.5}, 1.0, time="2026-11-18")
+    assert opt.observations.times == (days("2026-11-18", "time"),)
+
+
 @pytest.mark.parametrize("unit", ["D", "h", "s", "ms", "us", "ns"])
 def test_times_of_numpy_are_read_in_every_unit(unit):
     assert days(np.datetime64("2026-11-18", unit), "time") == days("2026-11-18", "time")

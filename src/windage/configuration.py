@@ -116,7 +116,7 @@ class Configuration:
         if last is not None and when < last:
             raise InputError(
                 "time is before that of the last observation told. Tell in the order of time, or leave "
-                "it out."
+                "it out; if the last one was wrong, forget it."
             )
         return when
 

@@ -225,7 +225,7 @@ class Optimizer(Answers):
             row = Row(
                 decision,
                 *kind.check_result(context, value),
-                kind.check_time(time, self._record.told),
+                kind.check_time(time, self._record.current),
                 {name: found.summary for name, found in said.items()},
             )
             self._warn(row)
