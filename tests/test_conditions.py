@@ -246,7 +246,20 @@ def test_forgetting_by_half_life_and_by_days():
     assert means[None] < means[20] < means[3] < 8.1
     assert means["3 days"] == pytest.approx(means[3])
     with pytest.raises(InputError, match="forget is in days"):
-        study("3 days", times=False).recommend()
+        study("3 days", times=False)
+
+
+def test_a_study_without_times_that_is_to_forget_in_days_is_refused_and_not_changed():
+    saved = Optimizer({"x": Real(0, 1)}, {"c": Real(0, 10)}, seed=1, **QUICK).to_dict()
+    saved["observations"] = [
+        {"decision": {"x": i / 9}, "context": {"c": 1.0 * i}, "value": 1.0} for i in range(9)
+    ]
+    opt = Optimizer.from_dict({**saved, "settings": {**saved["settings"], "forget": "3 days"}})
+    before = opt.to_dict()
+    for act in (opt.ask, opt.recommend):
+        with pytest.raises(InputError, match="forget is in days"):
+            act()
+    assert opt.to_dict() == before
 
 
 def test_the_papers_methods_never_forget_by_themselves():

@@ -33,11 +33,12 @@ class Answers(Memory):
         kind = self._configuration
         with self._lock:
             data = self._fitted_data()
+            density = kind.density(data, given)  # a refusal comes before anything is fitted and kept
             models = tuple(self._ensemble.models(data, joint, keep))
         return State(
             models,
             data,
-            kind.density(data, given),
+            density,
             kind.settings,
             kind.method.sqrt_beta_at(data, kind.settings),
             Seeds(kind.seed, self._pending.asked),

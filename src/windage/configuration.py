@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 from windage.contexts import NOTHING, Given, Kde, at_the_moment, estimate
 from windage.contexts.forecasts import checked as check_forecasts
-from windage.contexts.forgetting import AUTO
+from windage.contexts.forgetting import AUTO, half_life
 from windage.dataset import Dataset
 from windage.errors import ConfigurationError, InputError, WindageError, near_match
 from windage.gp import Ensemble
@@ -111,6 +111,12 @@ class Configuration:
     def check_time(self, time: object, told: Observations) -> float | None:
         """When an observation was made, in days since 1970, or an InputError."""
         if time is None:
+            half = half_life(self.settings.forget)
+            if half is not None and half[1]:
+                raise InputError(
+                    "forget is in days, so each observation needs its time: give time=..., or give the "
+                    "half-life in observations."
+                )
             return None
         when, last = days(time, "time"), told.last_time
         if last is not None and when < last:
