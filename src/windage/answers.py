@@ -10,7 +10,7 @@ from typing import Any, overload
 
 from windage import prediction
 from windage.contexts import NOTHING, ContextDensity, Given
-from windage.errors import ConfigurationError, NotEnoughDataError
+from windage.errors import ConfigurationError, InputError, NotEnoughDataError
 from windage.importance import Importance, importance
 from windage.memory import Memory
 from windage.methods import State
@@ -96,7 +96,12 @@ class Answers(Memory):
         self._need_observations("a recommendation")
         kind = self._configuration
         if for_each is not None:
-            every = [{**(known or {}), for_each: level} for level in kind.levels(for_each)]
+            levels, given = kind.levels(for_each), kind.given(known, forecast)
+            if for_each in given.known or for_each in given.forecast:
+                raise InputError(
+                    f"context {for_each!r} is given, and one answer for each is asked: choose one."
+                )
+            every = [{**given.known, for_each: level} for level in levels]
             found = [self.recommend(known=one, forecast=forecast, threshold=threshold) for one in every]
             return {one[for_each]: best for one, best in zip(every, found, strict=True)}
         with one_thread():
