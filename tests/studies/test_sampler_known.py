@@ -61,6 +61,32 @@ def test_another_worker_continues_to_the_last_digit(tmp_path):
     assert all(0 <= stock <= 160 for stock in asked)
 
 
+@pytest.mark.parametrize("known", [{"day": "sat"}, {"day": "sat", "demand": 70.0, "guests": 2}])
+def test_what_was_known_need_not_be_reported_again(known):
+    study = new_study()
+    for _ in range(3):
+        trial = study.ask()
+        report_known(trial, **known)
+        trial.suggest_float("stock", 0, 160)
+        if len(known) == 1:
+            report_context(trial, demand=70.0, guests=2)
+        study.tell(trial, 1.0)
+    assert recommend(study, known={"day": "sat"}).note.startswith("Only 3 observations")
+    _, told = study.sampler.everything(study)
+    assert [row["context"] for row in told.observations] == 3 * [{"day": "sat", "demand": 70.0, "guests": 2}]
+    assert told.flagged == []
+
+
+def test_what_was_known_but_not_met_is_not_seen():
+    study = new_study()
+    trial = study.ask()
+    report_known(trial, day="sat")
+    trial.suggest_float("stock", 0, 160)
+    report_context(trial, day=None, demand=70.0, guests=2)
+    study.tell(trial, 1.0)
+    assert study.sampler.everything(study)[1].observations[0]["context"]["day"] is None
+
+
 @pytest.mark.parametrize("given", [80, (80, 15), [70.0, 90.0], stats.norm(80, 15)])
 def test_forecasts_of_every_form(given):
     study = new_study()

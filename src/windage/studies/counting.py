@@ -54,11 +54,16 @@ class Counted:
 
 
 def counted(trial: FrozenTrial, axes: Axes, contexts: ContextSpace) -> Counted | str:
-    """A finished trial as an observation; or why it is none, in a sentence."""
+    """A finished trial as an observation; or why it is none, in a sentence.
+
+    What was known before it need not be told again.
+    """
     params = records.published(trial)
     if not axes.recalls(params):
         return f"trial {trial.number} is left out: it is no decision of this search space: {params}."
-    told = trial.user_attrs.get(records.CONTEXT)
+    told, known = trial.user_attrs.get(records.CONTEXT), records.known_of(trial)
+    if told is None and all(name in known for name in contexts.names):
+        told = {}
     names = ", ".join(f"{name}=..." for name in contexts.names)
     if told is None and contexts.names:
         return (
@@ -70,7 +75,7 @@ def counted(trial: FrozenTrial, axes: Axes, contexts: ContextSpace) -> Counted |
         return f"trial {trial.number} is left out: its value is {value!r}, which is not finite."
     if not isinstance(told, Mapping) and contexts.names:
         return f"trial {trial.number} is left out: its context is no table of names and numbers: {told!r}."
-    given: Mapping[str, Any] = told if isinstance(told, Mapping) else {}
+    given: Mapping[str, Any] = {**known, **(told if isinstance(told, Mapping) else {})}
     met: dict[str, Value | None] = dict.fromkeys(contexts.names)
     outside = axes.outside(params)
     for name, parameter in contexts.parameters.items():
