@@ -98,6 +98,18 @@ def test_forecasts_of_every_form(given):
     assert kept["mean"] == pytest.approx(80)
 
 
+@pytest.mark.parametrize(
+    "report", [lambda trial: report_known(trial, day="sat"), lambda trial: report_forecast(trial, demand=80)]
+)
+def test_what_is_known_is_refused_once_the_decision_is_chosen(report):
+    study = new_study()
+    trial = study.ask()
+    trial.suggest_float("stock", 0, 160)
+    with pytest.raises(InputError, match="chosen already"):
+        report(trial)
+    assert set(trial.user_attrs) == set()
+
+
 def test_what_is_reported_wrong_is_refused():
     trial = new_study().ask()
     for wrong in (

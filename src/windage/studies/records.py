@@ -87,7 +87,12 @@ def report_forecast(trial: Trial, /, **forecast: Any) -> None:
 
 
 def keep(trial: Trial, known: Mapping[str, Any], forecast: Mapping[str, Any]) -> None:
-    """Keep with a trial what is known before its decision, which must not be chosen yet."""
+    """Keep with a trial what is known before its decision; an InputError where that is chosen already."""
+    if trial.params:
+        raise InputError(
+            "this decision is chosen already. Report what is known, or forecast, before the first parameter "
+            "is suggested."
+        )
     for name, values in ((KNOWN, known), (FORECAST, forecast)):
         if values:
             trial.set_user_attr(name, dict(values))
