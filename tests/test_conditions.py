@@ -359,6 +359,7 @@ def test_contexts_not_seen_of_any_kind():
         (lambda o: o.recommend(for_each="weekday", forecast={"weekday": "sat"}), "choose one"),
         (lambda o: o.recommend(for_each="day"), "there is no context 'day'"),
         (lambda o: o.predict({"stock": 5}, known={"weekday": 3}), "not one of"),
+        (lambda o: o.tell({"stock": 5.0}, {"weekday": "sat", "demand": math.nan}, 1.0), "tell None"),
         (lambda o: o.tell({"stock": 5.0}, {"weekday": "sun", "demand": 5.0}, 1.0), "not one of"),
         (
             lambda o: o.tell({"stock": 5.0}, {"weekday": "sat", "demand": 5.0}, 1.0, forecast={"demand": []}),

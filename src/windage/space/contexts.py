@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from windage.errors import ConfigurationError
-from windage.space.checks import check_names
+from windage.errors import ConfigurationError, InputError
+from windage.space.checks import check_names, plain
 from windage.space.decisions import ONE_HOT, DecisionSpace
 from windage.space.parameters import Array, Categorical, Integer, Parameter, Real, check_space
 
@@ -169,6 +169,11 @@ class ContextSpace:
     def check_seen(self, context: object) -> dict[str, Any]:
         """The same, and None passes: a context that was not seen."""
         given = check_names({} if context is None and not self.parameters else context, self.names, "context")
+        for name in self.names:
+            if isinstance(value := plain(given[name]), float) and value != value:
+                raise InputError(
+                    f"context {name!r} is nan, but must be finite. If it was not seen, tell None."
+                )
         seen = [name for name in self.names if given[name] is not None]
         found = self.only(seen).check({name: given[name] for name in seen})
         return {name: found.get(name) for name in self.names}
