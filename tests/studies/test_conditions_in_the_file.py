@@ -2,7 +2,7 @@
 
 import pytest
 
-from windage import Categorical, Integer, Real
+from windage import Categorical, Integer, Optimizer, Real
 from windage.errors import ConfigurationError, InputError
 from windage.studies import beforehand
 from windage.studies.file import load
@@ -104,6 +104,35 @@ def test_a_wrong_way_to_forget_is_named(tmp_path, line, words):
     with pytest.raises(ConfigurationError, match=r"shop\.toml") as fault:
         study(tmp_path, line + STUDY)
     assert words in str(fault.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('{demand = "80±15"}', {"demand": (80, 15)}),
+        ('{demand = "80+-1,5 kg"}', {"demand": (80, 1.5)}),
+        ("{demand = [70, 80, 95]}", {"demand": [70, 80, 95]}),
+        ("{weekday = {mon = 1, Sat = 3}}", {"weekday": {"mon": 1, "Sat": 3}}),
+    ],
+)
+def test_a_distribution_that_is_known_for_good(tmp_path, line, found):
+    given = study(tmp_path, STUDY + WEEKDAY + f"[settings]\ndistribution = {line}\n")
+    assert given.settings["distribution"] == found
+    Optimizer({"stock": Real(0, 40)}, given.contexts, distribution=found)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("{demand = [80, 15]}", r'two numbers. A mean with a deviation is "80±15"'),
+        ('{demand = "many"}', "many"),
+        ('{demands = "80±15"}', "Did you mean 'demand'?"),
+        ("80", "must be a table from contexts"),
+    ],
+)
+def test_a_wrong_distribution_is_named(tmp_path, line, words):
+    with pytest.raises(ConfigurationError, match=words):
+        study(tmp_path, STUDY + f"[settings]\ndistribution = {line}\n")
 
 
 def test_what_stands_on_top_is_no_setting_of_the_method(tmp_path):

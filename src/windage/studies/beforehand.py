@@ -109,6 +109,25 @@ def one_forecast(
     return {"mean": mean, "deviation": deviation}
 
 
+def for_good(file: StudyFile, given: Any) -> dict[str, Any]:
+    """Distributions that are known for good, as a study file has them: ``"80±15"``, a sample, or chances."""
+    if not isinstance(given, Mapping):
+        raise InputError('distribution must be a table from contexts, such as {demand = "80±15"}.')
+    check_names(given, file.contexts, "context")
+    found = dict(given)
+    for name, value in given.items():
+        if isinstance(value, str) and not isinstance(file.contexts[name], Categorical):
+            row = one_forecast(file, name, value)
+            found[name] = row["mean"], row["deviation"]
+        elif isinstance(value, list) and len(value) == 2 and not isinstance(file.contexts[name], Categorical):
+            mean, deviation = value
+            raise InputError(
+                f"distribution of {name!r} is two numbers. A mean with a deviation is "
+                f'"{mean}±{deviation}"; a sample has three values or more.'
+            )
+    return found
+
+
 def check_bounds(file: StudyFile, name: str, forecast: Mapping[str, Any]) -> None:
     """An InputError where a forecast lies beyond the bounds."""
     mean, deviation = forecast["mean"], forecast["deviation"] or 0.0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -18,6 +19,7 @@ from optuna.distributions import (
 from windage.errors import ConfigurationError, WindageError, near_match
 from windage.space import Direction
 from windage.studies import rows
+from windage.studies.beforehand import for_good
 from windage.studies.checks import slip
 from windage.studies.description import StudyFile
 from windage.studies.quantities import Quantity, places_of
@@ -105,6 +107,9 @@ def _study(path: Path, table: dict[str, Any]) -> StudyFile:
         initial=rows.whole(table, "initial"),
         settings={**settings, **_top(table)},
     )
+    if "distribution" in settings:
+        distribution = for_good(found, settings["distribution"])
+        found = replace(found, settings={**found.settings, "distribution": distribution})
     _ = found.context_space  # checks the names of contexts against those of decision variables
     return found
 
