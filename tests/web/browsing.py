@@ -122,6 +122,12 @@ class Screen:
         )
         return self.driver.execute_script(script, css)
 
+    def sideways(self):
+        """Whether the page is wider than the screen; innerWidth would not say so, on a phone it grows too."""
+        return self.driver.execute_script(
+            "const page = document.documentElement; return page.scrollWidth > page.clientWidth"
+        )
+
     def console(self):
         """What the browser complained about. A refused form is no complaint of ours."""
         found = [row["message"] for row in self.driver.get_log("browser") if row["level"] == "SEVERE"]

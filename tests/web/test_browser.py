@@ -129,7 +129,7 @@ def test_a_morning(told, shop, serve, browser, size):
     assert "token" not in screen.driver.current_url
     for css in (".decision", ".why", "#tell-context-0", "#tell-value", "#tell button.main"):
         assert screen.visible(css), css  # without scrolling
-    assert not screen.driver.execute_script("return document.documentElement.scrollWidth > innerWidth")
+    assert not screen.sideways()
     screen.save_day("eleven", "30,5")
     screen.see("which is no number")
     assert screen.one("#tell-context-0").get_attribute("value") == "eleven"

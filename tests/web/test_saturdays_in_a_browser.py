@@ -58,7 +58,7 @@ def test_a_saturday(study, serve, browser, size):  # noqa: F811
         screen.see(f"weekday {weekday}, profit of the day")
     screen.wait(lambda: len(screen.all("svg.picture")) == 4, "four pictures", 90)
     screen.see("What matters most: ", 60)
-    assert not screen.driver.execute_script("return document.documentElement.scrollWidth > innerWidth")
+    assert not screen.sideways()
     rows = {row.text.split()[0]: float(row.text.split()[1]) for row in screen.all(".each tbody tr")}
     assert rows["sat"] == pytest.approx(110, abs=12)
     assert rows["tue"] == pytest.approx(60, abs=12)
