@@ -58,3 +58,15 @@ def test_a_wide_table_scrolls_alone_and_the_page_does_not(stand, serve, browser,
         "const box = one.getBoundingClientRect(); return box.top + box.height / 2; })"
     )
     assert max(middles) - min(middles) < 2  # numbers and buttons of a day stand in one line
+
+
+def test_rows_of_the_set_up_come_one_by_one_until_there_are_no_more(tmp_path, serve, browser):  # noqa: F811
+    screen = browser(DESK)
+    screen.open(serve(tmp_path / "new.toml"))
+    more = screen.all("[data-more]")[0]
+    for _ in range(5):
+        assert more.is_displayed()
+        more.click()
+    assert screen.one("#decision-name-5").is_displayed()
+    assert not more.is_displayed()
+    assert screen.console() == []
