@@ -228,6 +228,7 @@ def test_numbers_as_people_type_them(bakery, text, value):
         ("1,200", "could be 1200 or 1.200"),
         ("12o", "There is a letter in it."),
         ("8kg", "without a unit"),
+        ("1,2,3.4", "such as 12.5"),
         ("", "such as 12.5"),
     ],
 )

@@ -126,7 +126,7 @@ def typed(value: Any, label: str, unit: str = "") -> Any:
     hint = " Write the number alone, such as 12.5."
     if re.match(r"[+-]?[\d.,]+\s*[^\d\s.,]", text):
         hint = " Write the number alone, without a unit."
-    if re.fullmatch(r"[\doOlI.,]+", text):
+    if re.fullmatch(r"[\doOlI.,]+", text) and re.search("[oOlI]", text):
         hint = " There is a letter in it."
     if "=" in text:
         hint = " Give one at a time."
