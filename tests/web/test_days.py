@@ -31,10 +31,11 @@ def test_a_day_is_entered_with_a_decimal_comma_and_the_next_decision_comes(visit
     ("demand", "value", "words"),
     [
         ("much", "3", "Demand is &#39;much&#39;, which is no number."),
-        ("-1", "3", "Demand is -1"),
+        ("-1", "3", "-1, but must be 0 or more. Correct it, or widen the bounds in the study file."),
+        ("24,5,3", "3", "such as 12.5"),  # there is no letter in it
         ("", "3", "This is missing"),
         ("8", "", "This is missing"),
-        ("8", "nan", "finite"),
+        ("8", "nan", "Profit of the day is nan, which is no number to count with."),
         ("1,200", "3", "which could be 1200 or 1.200"),
         ("8", "12 apples", "Profit of the day is &#39;12 apples&#39;"),
         ("<b>8</b>", "3", "&lt;b&gt;8&lt;/b&gt;"),

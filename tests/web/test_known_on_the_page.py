@@ -240,7 +240,7 @@ def test_a_forecast_where_nothing_is_known(open_shop):
         ({"known-1": "sunday"}, "Weekday is &#39;sunday&#39;"),
         ({"known-1": "<b>"}, "&lt;b&gt;"),
         ({"forecast-0": "much"}, "The forecast of demand is &#39;much&#39;, which is no number"),
-        ({"forecast-0": "nan"}, "finite"),
+        ({"forecast-0": "nan"}, "no number to count with"),
         ({"forecast-0": "80", "spread-0": "0"}, "must be above 0"),
         ({"forecast-0": "80", "spread-0": "wide"}, "which is no number"),
         ({"forecast-0": "", "spread-0": "5"}, "Say the forecast itself"),

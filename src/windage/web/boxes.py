@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,6 +22,8 @@ from windage.studies.file import StudyFile
 
 LONGEST = 200
 """Letters in a box."""
+OUTSIDE = re.compile(r" is \S+, outside its bounds [\[(](?P<low>\S+), (?P<high>\S+)[\])]\..*")
+ENDLESS = re.compile(r" is \S+, but must be finite\..*")
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,7 @@ def read(file: StudyFile, boxes: Sequence[Box], form: Mapping[str, Any], past: b
         try:
             value = _checked(file, mine, past)
         except WindageError as error:
-            checked.append(replace(mine, fault=in_words(str(error), box)))
+            checked.append(replace(mine, fault=in_words(str(error), mine)))
             continue
         if box.field == "value":
             found = replace(found, value=float(value))
@@ -189,4 +192,17 @@ def in_words(message: str, box: Box) -> str:
         message = message.replace("value is", f"{box.label} is", 1).replace(
             "value must", f"{box.label} must", 1
         )
+    if outside := OUTSIDE.search(message):
+        ends = _between(outside["low"], outside["high"])
+        words = f" is {box.typed}, but must be {ends}. Correct it, or widen the bounds in the study file."
+        message = message[: outside.start()] + words
+    if endless := ENDLESS.search(message):
+        message = f"{message[: endless.start()]} is {box.typed}, which is no number to count with."
     return message[:1].upper() + message[1:]
+
+
+def _between(low: str, high: str) -> str:
+    """``0 or more``, ``100 or less``, ``0 to 100``."""
+    if high == "inf":
+        return f"{low} or more"
+    return f"{high} or less" if low == "-inf" else f"{low} to {high}"
