@@ -52,7 +52,7 @@ def test_a_study_is_set_up_and_goes_on(newcomer, tmp_path):
     [
         ({"decision-high-0": "x"}, "no number"),
         ({"decision-high-0": ""}, "needs both ends"),
-        ({"decision-high-0": "-5"}, "low"),
+        ({"decision-high-0": "-5"}, "Bread is from 0 to -5: the first must be below the second."),
         ({"decision-name-0": "", "decision-low-0": "", "decision-high-0": ""}, "Say what you decide"),
         ({"decision-name-0": ""}, "has bounds and no name"),
         ({"context-name-0": "bread"}, "there twice"),

@@ -96,6 +96,8 @@ def _variables(form: Mapping[str, Any], kind: str) -> list[Variable]:
         whole, known = (_ticked(form, f"{kind}-{key}-{i}") for key in ("whole", "known"))
         if kind == "decision" and not choices and None in ends:
             raise InputError(f"{name} needs both ends: the least and the most that you would decide.")
+        if ends[0] is not None and ends[1] is not None and ends[0] >= ends[1]:
+            raise InputError(f"{name} is from {low} to {high}: the first must be below the second.")
         if whole and not choices and None in ends:
             raise InputError(f"{name} in whole numbers needs both ends: the least and the most.")
         found.append(Variable(name, unit, ends[0], ends[1], whole and not choices, choices, known))
