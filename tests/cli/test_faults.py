@@ -75,6 +75,13 @@ def test_a_study_file_of_any_name_is_right(tmp_path, monkeypatch, name):
     assert run("status", name).exit_code == 0
 
 
+def test_a_folder_in_place_of_a_study_file_is_said_to_be_one(shop, tmp_path):
+    words = fault("status", ".")
+    assert words == ". is a folder: name the study file in it, such as shop.toml."
+    (tmp_path / "empty").mkdir()
+    assert "is a folder" in fault("ask", "empty")
+
+
 @pytest.mark.parametrize("name", ["", ".", "a" * 300 + ".toml", "\udcff.toml"])
 def test_a_study_file_of_no_right_name_is_refused(tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)

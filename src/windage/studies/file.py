@@ -62,6 +62,10 @@ def load(path: Path) -> StudyFile:
         raise ConfigurationError(
             f"there is no study file {path}: write one with  windage init {path}{there and '.' + there}"
         ) from error
+    except IsADirectoryError as error:
+        inside = sorted(other.name for other in path.glob("*.toml"))
+        such = f", such as {path / (inside[0] if inside else 'shop.toml')}"
+        raise ConfigurationError(f"{path} is a folder: name the study file in it{such}.") from error
     except UnicodeDecodeError as error:
         raise ConfigurationError(f"the study file {path} cannot be read: it is no text in UTF-8.") from error
     except OSError as error:
