@@ -139,7 +139,8 @@ class Configuration:
         if isinstance(parameter, Integer) and parameter.high - parameter.low < MOST_LEVELS:
             return tuple(range(parameter.low, parameter.high + 1))
         raise InputError(
-            f"context {name!r} has too many values for one answer each: use known={{{name!r}: ...}}."
+            f"context {name!r} has too many values for one answer each: ask for one of them, "
+            f"known={{{name!r}: ...}}, or in a terminal --known {name}=..."
         )
 
     def check_parts(

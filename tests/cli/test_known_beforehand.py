@@ -210,7 +210,7 @@ def test_recommend_for_each_day(told):
     shown = run("recommend", "shop.toml", "--for-each", "weekday").stdout
     assert all(word in shown for word in ("weekday", "stock", "on average", "mon", "fri", "sat", "kg", "EUR"))
     assert "Did you mean 'weekday'?" in fault("recommend", "shop.toml", "--for-each", "wekday")
-    assert fault("recommend", "shop.toml", "--for-each", "demand")
+    assert "--known demand=..." in fault("recommend", "shop.toml", "--for-each", "demand")
 
 
 def test_a_second_worker_sees_what_is_known_of_open_decisions(told):
