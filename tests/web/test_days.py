@@ -1,6 +1,7 @@
 """Entering days on the page: taken, explained, asked again, corrected, forgotten; nothing typed is lost."""
 
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
@@ -64,6 +65,13 @@ def test_what_looks_mistyped_is_asked_again_and_taken_when_sure(regular):
     html = regular.send("/tell", sure=True)
     assert "Saved: demand 11 kg, profit of the day 1300 EUR." in html
     assert entries(regular)[-1].value == 1300
+    regular.until("Day 7 looks mistyped, and its result does not count: profit of the day 1300 EUR.")
+    regular.open("/?correct=7")
+    assert "Day 7 stays as it is, and counts." in regular.send("/correct")
+    wait = time.monotonic() + 30
+    while "looks mistyped" in regular.open():
+        assert time.monotonic() < wait
+        time.sleep(0.05)
 
 
 def test_a_second_entry_for_the_same_decision_is_refused_and_keeps_what_was_typed(regular, come):

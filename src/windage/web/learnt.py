@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from windage.studies import findings
 from windage.studies.dates import EPOCH
 from windage.studies.file import StudyFile
+from windage.studies.summary import suspects
 
 if TYPE_CHECKING:
     from windage.contexts import Shift
@@ -21,11 +22,24 @@ NOT_USED = "not used"
 def sentences(file: StudyFile, found: Everything) -> dict[str, list[str]]:
     """Of what people should know ("warn"), and of what is good to know ("more")."""
     shift = found.optimizer.shift
-    warn = [] if shift is None else [_shift(file, found, shift)]
+    warn = _odd(file, found)
+    warn += [] if shift is None else [_shift(file, found, shift)]
     skills = found.optimizer.forecast_skill.values()
     warn += [skill.words() for skill in skills if skill.used == NOT_USED]
     matters = _matters(found)
     return {"warn": warn, "more": [matters] if matters else []}
+
+
+def _odd(file: StudyFile, found: Everything) -> list[str]:
+    """``Day 12 looks mistyped and does not count: profit of the day 1200 EUR. …``"""
+    value = file.quantities["value"]
+    label = value.description or "what came out"
+    told = {row["number"]: row["value"] for row in found.known.observations}
+    return [
+        f"Day {number} looks mistyped, and its result does not count: {label} {value.in_full(told[number])}. "
+        "Correct it in the table. If it is right, correct it there to the same."
+        for number in suspects(found)
+    ]
 
 
 def _shift(file: StudyFile, found: Everything, shift: Shift) -> str:

@@ -58,7 +58,10 @@ class LiveStudy:
 
 def version(store: StudyStore, state: State) -> str:
     """A digest of all that a recommendation depends on."""
-    rows = [[e.number, e.decision, e.context, e.value, e.date, e.forecast] for e in state.entries]
+    rows = [
+        [e.number, e.decision, e.context, e.value, "value" in e.was, e.date, e.forecast]
+        for e in state.entries  # a value that was corrected, be it to the same, is trusted
+    ]
     said = json.dumps([repr(store.file), rows], default=str)
     return hashlib.sha256(said.encode()).hexdigest()[:16]
 
