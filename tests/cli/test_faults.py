@@ -72,7 +72,9 @@ def test_a_study_file_of_any_name_is_right(tmp_path, monkeypatch, name):
     assert run("init", name).exit_code == 0
     stem = Path(name).stem
     assert tomllib.loads(Path(name).read_text())["storage"] == f"sqlite:///{stem}.db"
-    assert run("status", name).exit_code == 0
+    shown = run("status", name)
+    assert shown.exit_code == 0
+    assert "%" not in shown.output
 
 
 def test_a_folder_in_place_of_a_study_file_is_said_to_be_one(shop, tmp_path):

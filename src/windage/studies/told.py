@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote
 
 import optuna
 from optuna.storages import RDBStorage
@@ -36,7 +37,8 @@ class ToldStudy:
     @property
     def where(self) -> str:
         """The storage, without its password."""
-        return without_password(self.file.storage, self.file.storage)
+        shown = without_password(self.file.storage, self.file.storage)
+        return unquote(shown) if shown.startswith("sqlite") else shown  # a file's name, as people read it
 
     def trials(self, *states: TrialState) -> list[FrozenTrial]:
         """Trials as they are now."""
