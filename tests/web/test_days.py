@@ -149,6 +149,18 @@ def test_a_row_is_corrected_forgotten_and_brought_back(regular):
     assert entries(regular)[2].value == 26
 
 
+def test_a_decision_is_shown_as_it_was_done_and_stays_as_it_was(regular):
+    store = StudyStore.open(load(regular.site.path))
+    number = store.add({"stock": 17.123456789012}, {"demand": 14.0}, 26.0)
+    regular.open(f"/?correct={number}")
+    assert regular.fields("/correct")["decision-0"] == "17.1"
+    assert "is corrected" in regular.send("/correct", value="27")
+    assert (entries(regular)[-1].decision["stock"], entries(regular)[-1].value) == (17.123456789012, 27)
+    regular.open(f"/?correct={number}")
+    assert "is corrected" in regular.send("/correct", decision_0="17")
+    assert entries(regular)[-1].decision["stock"] == 17
+
+
 def test_a_value_is_corrected_to_nothing_at_all(regular):
     regular.open("/?correct=2")
     assert "Day 2 is corrected: demand 14 kg, profit of the day 0 EUR." in regular.send("/correct", value="0")

@@ -156,7 +156,7 @@ def _typed(
     if str(form.get("shape", "")) != boxes.shape(store.file):
         raise InputError(CHANGED)
     wanted = _wanted(store.file, decided, known)
-    wanted = wanted if told is None else boxes.filled(wanted, told)
+    wanted = wanted if told is None else boxes.filled(store.file, wanted, told)
     return store, boxes.read(store.file, wanted, form, past=True)
 
 

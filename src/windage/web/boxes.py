@@ -127,12 +127,17 @@ def _decision(file: StudyFile, i: int, name: str) -> Box:
     return Box(f"decision-{i}", name, name, quantity.unit, help_, choices)
 
 
-def filled(boxes: Sequence[Box], entry: Entry) -> list[Box]:
-    """Boxes that hold what was told. What was not told may stay empty; a choice that is gone may stay."""
+def filled(file: StudyFile, boxes: Sequence[Box], entry: Entry) -> list[Box]:
+    """Boxes that hold what was told, a decision as it was shown.
+
+    What was not told may stay empty; a choice that is gone may stay.
+    """
     values: dict[str, Any] = {**entry.decision, **entry.context, "value": entry.value}
     found = []
     for box in boxes:
-        told = _digits(values.get(box.name))
+        value = values.get(box.name)
+        decided = isinstance(value, float) and box.name in entry.decision
+        told = file.quantities[box.name].figure(value) if decided else _digits(value)
         choices = (*box.choices, told) if box.choices and told and told not in box.choices else box.choices
         empty = box.field.startswith("context") and box.name not in entry.context
         found.append(replace(box, typed=told, choices=choices, may_be_empty=empty))
@@ -158,7 +163,8 @@ def read(file: StudyFile, boxes: Sequence[Box], form: Mapping[str, Any], past: b
     for box in boxes:
         text = str(form.get(box.field, ""))[:LONGEST].strip()
         mine = replace(box, typed=text)
-        if (box.may_be_empty and not text) or (box.choices and text == box.typed and text):
+        kept = box.choices or box.field.startswith("decision")
+        if (box.may_be_empty and not text) or (kept and text == box.typed and text):
             checked.append(mine)  # as it was told
             continue
         try:

@@ -227,7 +227,7 @@ def _correcting(
     if not found:
         return None
     every = [*boxes.decision_boxes(file), *boxes.result_boxes(file)]
-    return Attempt("correct", found[0].number, boxes.filled(every, found[0]), seen=boxes.seen(found[0]))
+    return Attempt("correct", found[0].number, boxes.filled(file, every, found[0]), seen=boxes.seen(found[0]))
 
 
 def _line(file: StudyFile, decision: Mapping[str, Any]) -> str:
