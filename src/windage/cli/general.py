@@ -139,9 +139,9 @@ def _study(optimizer: Optimizer, path: Path) -> Path | None:
         need_optuna()
     except MissingExtraError:
         return None
-    import optuna
+    from windage.studies.storage import quiet
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    quiet()
     shop.study(optimizer, path)
     return path
 

@@ -42,16 +42,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON, 
 
 def open_store(path: Path, to_ask: bool = False) -> StudyStore:
     """The study of a file; ``to_ask``: its method and settings are checked first."""
-    import logging
-
     need_optuna()
-    import optuna
-
     from windage.studies.file import load
+    from windage.studies.storage import quiet
     from windage.studies.store import StudyStore
 
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    quiet()
     return StudyStore.open(load(path), to_ask)
 
 

@@ -39,8 +39,10 @@ def serve(
     from windage.web import need_web
 
     need_web()
+    from windage.studies.storage import quiet
     from windage.web.serve import Server, password_of
 
+    quiet()  # a study may be set up on the page
     if file.exists() and not file.is_dir():
         open_store(file, to_ask=True)  # what is wrong is said here, before a page is there
     elif not file.exists() and not file.resolve().parent.is_dir():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from json import JSONDecodeError
 
+import optuna
 from optuna.exceptions import StorageInternalError
 from optuna.storages import RDBStorage
 
@@ -28,6 +30,12 @@ _CREATING = threading.Lock()
 
 class StorageError(WindageError, RuntimeError):
     """The study's storage cannot be reached, or does not do what it should. Nothing told before is lost."""
+
+
+def quiet() -> None:
+    """What Optuna and its migrations say of their work is not for people who use windage's commands."""
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    logging.getLogger("alembic").setLevel(logging.WARNING)
 
 
 def connect(url: str) -> RDBStorage:

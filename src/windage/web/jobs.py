@@ -44,13 +44,10 @@ _HISTORIES: dict[str, History] = {}
 
 def begin() -> None:
     """A helper process begins: it ends with its parent, and leaves Ctrl-C to it."""
-    import logging
-
-    import optuna
+    from windage.studies.storage import quiet
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    logging.getLogger("alembic").setLevel(logging.WARNING)
+    quiet()
     warnings.simplefilter("ignore")
     parent = parent_process()
     if parent is not None:
