@@ -35,6 +35,13 @@ def brief(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
+def within(low: float, high: float) -> str:
+    """Bounds in words: ``0 or more``, ``100 or less``, ``0 to 100``."""
+    if high == math.inf:
+        return f"{low:.15g} or more"
+    return f"{high:.15g} or less" if low == -math.inf else f"{low:.15g} to {high:.15g}"
+
+
 def number(value: object, label: str, most: float = 1e300) -> float:
     """A finite float of magnitude up to ``most``, or an InputError that names ``label``."""
     value = plain(value)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from windage.errors import ConfigurationError, InputError, near_match
-from windage.space.checks import ONE, number, plain
+from windage.space.checks import ONE, number, plain, within
 
 Array = NDArray[np.float64]
 Value = float | int | str | bool
@@ -91,10 +91,10 @@ class Real:
         if self.log and (inside <= 0 or (result <= 0 and self.outside == "error")):
             raise InputError(f"{label} is {result!r}, but it is log-scaled and must be above 0.")
         if self.outside == "error" and abs(result - inside) > self._slack(inside):
-            where = f"[{low:.15g}, {high:.15g}]".replace("[-inf", "(-inf").replace("inf]", "inf)")
             hint = ', or use outside="clip"' if label.startswith("context") else ""
             raise InputError(
-                f"{label} is {result!r}, outside its bounds {where}. Correct it, or widen the bounds{hint}."
+                f"{label} is {result:.15g}, outside its bounds ({within(low, high)}). "
+                f"Correct it, or widen the bounds{hint}."
             )
         return inside
 
@@ -182,7 +182,7 @@ class Integer:
             raise InputError(f"{label} is {result!r}, but must be a whole number. Tell the one used.")
         if not self.low <= result <= self.high:
             raise InputError(
-                f"{label} is {int(result)}, outside its bounds [{self.low}, {self.high}]. "
+                f"{label} is {int(result)}, outside its bounds ({self.low} to {self.high}). "
                 "Correct it, or widen the bounds."
             )
         return int(result)
@@ -243,8 +243,8 @@ def refuse_beyond(parameter: Parameter, least: float, most: float, label: str) -
     low = least_of_all if parameter.low is None else parameter.low
     high = math.inf if parameter.high is None else parameter.high
     if most < low or least > high:
-        where = f"[{low:.15g}, {high:.15g}]".replace("[-inf", "(-inf").replace("inf]", "inf)")
-        raise InputError(f"{label} lies outside its bounds {where}. Correct it, or widen the bounds.")
+        where = within(low, high)
+        raise InputError(f"{label} lies outside its bounds ({where}). Correct it, or widen the bounds.")
 
 
 def check_space(space: object, kind: str, allowed: tuple[type, ...]) -> dict[str, Any]:

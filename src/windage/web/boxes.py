@@ -22,7 +22,7 @@ from windage.studies.file import StudyFile
 
 LONGEST = 200
 """Letters in a box."""
-OUTSIDE = re.compile(r" is \S+, outside its bounds [\[(](?P<low>\S+), (?P<high>\S+)[\])]\..*")
+OUTSIDE = re.compile(r" is \S+, outside its bounds \((?P<ends>[^)]+)\)\..*")
 ENDLESS = re.compile(r" is \S+, but must be finite\..*")
 
 
@@ -199,16 +199,8 @@ def in_words(message: str, box: Box) -> str:
             "value must", f"{box.label} must", 1
         )
     if outside := OUTSIDE.search(message):
-        ends = _between(outside["low"], outside["high"])
-        words = f" is {box.typed}, but must be {ends}. Correct it, or widen the bounds in the study file."
-        message = message[: outside.start()] + words
+        words = f" is {box.typed}, but must be {outside['ends']}. "
+        message = f"{message[: outside.start()]}{words}Correct it, or widen the bounds in the study file."
     if endless := ENDLESS.search(message):
         message = f"{message[: endless.start()]} is {box.typed}, which is no number to count with."
     return message[:1].upper() + message[1:]
-
-
-def _between(low: str, high: str) -> str:
-    """``0 or more``, ``100 or less``, ``0 to 100``."""
-    if high == "inf":
-        return f"{low} or more"
-    return f"{high} or less" if low == "-inf" else f"{low} to {high}"
