@@ -123,9 +123,13 @@ class _Run:
     def begin(self, pool: ThreadPoolExecutor) -> None:
         """Ask for a decision, and start its program."""
         next_ = self.patiently(partial(self.store.ask, False, self.given))
-        self.going[pool.submit(self.program, next_)] = next_  # from here on ``end`` settles it
+        try:
+            self._renew(next_)  # first: a worker that is killed beside its program holds it for a short while
+        except BaseException as fault:
+            self._settle_at_the_end(next_, Outcome(error=in_words(fault)))
+            raise
+        self.going[pool.submit(self.program, next_)] = next_
         self.asked += 1
-        self._renew(next_)
         self._report()
 
     def settle_finished(self) -> None:
@@ -155,10 +159,12 @@ class _Run:
         """End what runs. What is finished is told, the rest is marked as failed."""
         self.program.stop()
         wait(self.going)
-        patiently = Patience(self.patiently.say, AT_THE_END)
         for future, one in self.going.items():
-            with contextlib.suppress(Exception):  # the others are still to be settled
-                settle(self.store, one, outcome_of(future), self.tally, patiently)
+            self._settle_at_the_end(one, outcome_of(future))
+
+    def _settle_at_the_end(self, one: Asked, outcome: Outcome) -> None:
+        with contextlib.suppress(Exception):  # the others are still to be settled
+            settle(self.store, one, outcome, self.tally, Patience(self.patiently.say, AT_THE_END))
 
     def _report(self) -> None:
         self.tally.running = len(self.going)
