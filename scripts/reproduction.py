@@ -39,6 +39,9 @@ RUNS: Mapping[str, str] = {
     "as-published": f"{FOUR} --methods stableopt,drbo-mmd-minimax,gp-ucb {OLD} --set as_published=true",
     "as-published-narrow": f"{FOUR} --methods drbo-kde,drbo-mmd {OLD} --set as_published=true {NARROW}",
     "narrow": f"{FOUR} --methods drbo-kde,drbo-mmd {OLD} {NARROW}",
+    "ten": f"--problems hartmann-complicated --methods sbo-kde,drbo-kde --seeds 100-109 --budget 100 {OLD}",
+    "ten-as-published": "--problems hartmann-complicated --methods drbo-kde --seeds 100-109 --budget 100 "
+    f"{OLD} --set as_published=true {NARROW}",
     "later-2023": f"--suite later {THREE} --methods sbo-kde --budget 100 {OLD}",
     "later-joint": "--plugin benchmarks/joint.py --suite later --problems newsvendor --methods sbo-kde-joint "
     f"--budget 100 {OLD}",
@@ -103,8 +106,32 @@ def made(found: Mapping[str, Any]) -> Iterator[Sheet]:
         parts = {f"{n} decisions": totals(long, n) for n in (100, 200, 350)}
         title = 'Cumulative regret with surrogate="2023", the same runs after more and more decisions'
         yield beside("budget", title, parts, list(parts["350 decisions"]))
+    if "ten" in by_name and "ten-as-published" in by_name:
+        yield ten(by_name)
     if "later-2023" in by_name and "later-today" in by_name:
         yield later(by_name)
+
+
+def ten(by_name: Mapping[str, Totals]) -> Sheet:
+    """The two methods of the paper on the complicated Hartmann, on more seeds."""
+    problem = "hartmann-complicated"
+    runs = {
+        "sbo-kde": by_name["ten"][problem, "sbo-kde"],
+        "drbo-kde": by_name["ten"][problem, "drbo-kde"],
+        "drbo-kde, as published": by_name["ten-as-published"][problem, "drbo-kde"],
+    }
+    first, none = runs["sbo-kde"], Cell("", values=(float("nan"), float("nan"), 0))
+    rows = [("sbo-kde", (spread([*first.values()]), none, none))]
+    for name, own in [*runs.items()][1:]:
+        lower = sum(own[seed] < first[seed] for seed in first)
+        apart = spread([own[seed] - first[seed] for seed in first])
+        below = Cell(f"{lower} of {len(first)}", values=(lower, float("nan"), len(first)))
+        rows.append((name, (spread([*own.values()]), apart, below)))
+    title = (
+        'The complicated Hartmann with surrogate="2023": cumulative regret after 100 decisions, mean ± '
+        f"standard error over {len(first)} seeds"
+    )
+    return Sheet("ten", title, ("method", "regret", "less sbo-kde's", "seeds below sbo-kde"), tuple(rows))
 
 
 def later(by_name: Mapping[str, Totals]) -> Sheet:
