@@ -203,6 +203,7 @@ def test_the_reproduction_shows_the_tables_that_were_printed():
         "paper-regret",
         "errata",
         "budget",
+        "ten",
         "later",
         "joint",
         "exponents",
