@@ -46,6 +46,19 @@ def test_lines_are_counted_as_an_editor_does():
     assert [line.number for line in lines("sep=,\n" + TEXT + "\n1,2,3\n")] == [3, 5]
 
 
+def test_a_column_may_have_another_name_where_none_has_its_own():
+    other = {"value": "profit of the day"}
+    for head in ("stock,demand,Profit of the Day [EUR]", "stock,demand,profit of the day"):
+        found = read(f"{head}\n5,9,7\n".encode(), "days.csv", NEEDED, (), other).lines
+        assert [line.cells["value"] for line in found] == ["7"]
+    bracketed = read(b"stock,demand,profit (net)\n5,9,7\n", "days.csv", NEEDED, (), {"value": "profit (net)"})
+    assert bracketed.lines[0].cells["value"] == "7"
+    both = read(b"stock,demand,profit of the day,value\n5,9,1,7\n", "days.csv", NEEDED, (), other).lines
+    assert both[0].cells["value"] == "7"
+    with pytest.raises(InputError, match="in EUR"):
+        read(b"stock,demand,profit of the day [$]\n5,9,7\n", "days.csv", NEEDED, (), other)
+
+
 def test_an_exact_name_comes_before_one_that_is_alike():
     assert cells("Stock,stock,demand,value\n1,5,9,7\n") == [("5", "9", "7")]
 

@@ -70,7 +70,13 @@ def shown(path: Path) -> str:
     return "the standard input" if path == STANDARD else str(path)
 
 
-def read(raw: bytes, name: str, needed: Mapping[str, str], optional: Sequence[str] = ()) -> CsvTable:
+def read(
+    raw: bytes,
+    name: str,
+    needed: Mapping[str, str],
+    optional: Sequence[str] = (),
+    other: Mapping[str, str] | None = None,
+) -> CsvTable:
     """The table, which has each needed column once; an InputError says what is wrong.
 
     Args:
@@ -78,13 +84,14 @@ def read(raw: bytes, name: str, needed: Mapping[str, str], optional: Sequence[st
         name: how people know it.
         needed: name → unit, which a column's head may state in brackets.
         optional: columns that may be there. Those of other names are left out.
+        other: by what other name a column may be called.
     """
     text, stated = _body(decoded(raw, name), name)
     if not text.strip():
         raise InputError(f"{name} is empty: its first line must name {', '.join(needed)}.")
     try:
         separator, head = _head(text, stated, needed)
-        places = _places(head, needed, optional, name)
+        places = _places(head, needed, optional, name, other or {})
         lines = _lines(text, separator, bool(stated), len(head), places)
     except csv.Error as error:
         raise InputError(f"{name} cannot be read as a table: {error}.") from error
@@ -171,14 +178,19 @@ def _with_unit(cell: str, name: str) -> bool:
 
 
 def _places(
-    head: Sequence[str], needed: Mapping[str, str], optional: Sequence[str], name: str
+    head: Sequence[str],
+    needed: Mapping[str, str],
+    optional: Sequence[str],
+    name: str,
+    other: Mapping[str, str],
 ) -> dict[str, int]:
-    """Where each column stands: by its exact name, else in any capitals, else with a unit."""
+    """Where each column stands: by its exact name, in any capitals, with a unit, or by its other name."""
     found: dict[str, int] = {}
-    for matches in (_exact, _any_capitals, _with_unit):
-        for column in (*needed, *optional):
+    own = {column: column for column in (*needed, *optional)}
+    for matches, names in ((_exact, own), (_any_capitals, own), (_with_unit, own), (_with_unit, other)):
+        for column, called in names.items():
             free = [i for i in range(len(head)) if i not in found.values()]
-            here = [i for i in free if column not in found and matches(head[i], column)]
+            here = [i for i in free if column not in found and matches(head[i], called)]
             if len(here) > 1 and column in needed:
                 raise InputError(f"{name} has the column {column!r} more than once: keep one of them.")
             if len(here) == 1:
@@ -190,7 +202,8 @@ def _places(
             raise InputError(
                 f"{name} has no column {column!r}: its first line must name {', '.join(needed)}.{near}"
             )
-        _check_unit(head[found[column]], column, unit, name)
+        if not _any_capitals(head[found[column]], other.get(column, column)):
+            _check_unit(head[found[column]], column, unit, name)
     return found
 
 

@@ -50,7 +50,8 @@ def read_rows(store: StudyStore, raw: bytes, name: str) -> list[Row]:
     forecasts = [f"{name}{FORECAST}" for name in file.contexts]
     optional = [name for name in (*EXPORTED, DATE, CHANGE, *forecasts) if name not in file.quantities]
     needed = {name: file.quantities[name].unit for name in names if name not in late}
-    table = read(raw, name, needed, [*late, *optional])
+    outcome = file.quantities["value"].description
+    table = read(raw, name, needed, [*late, *optional], {"value": outcome} if outcome else None)
     cells = _Cells.of(table, file)
     rows: list[Row] = []
     faults: list[str] = []
