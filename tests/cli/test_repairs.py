@@ -142,6 +142,13 @@ def test_nothing_is_erased_and_everything_can_be_undone(bakery):
     assert len(json.loads(run("history", "shop.toml", "--json").stdout)) == 4
 
 
+def test_a_correction_of_what_was_forgotten_says_that_it_counts_again(bakery):
+    run("forget", "shop.toml", "3", "--why", "closed")
+    assert "It counts again." in run("correct", "shop.toml", "3", "--value", "60").stdout
+    assert "counts again" not in run("correct", "shop.toml", "3", "--value", "61").stdout
+    assert any(e.number == 3 for e in StudyStore.open(load(bakery)).entries())
+
+
 def test_an_export_with_changes_told_to_a_new_study_is_what_counts(bakery, tmp_path):
     run("correct", "shop.toml", "3", "--value", "77")
     run("forget", "shop.toml", "4")

@@ -47,15 +47,12 @@ def correct(
         store = open_store(file)
         parts = store.file.check_parts(own, met, value, past=True)
         odd = [] if sure else _odd(store, number, parts)
+        forgotten = any(entry.number == number for entry in store.state().forgotten)
     ask_again(odd, as_json)
     with working("writing the correction", quiet=piped(as_json)):
         entry = store.correct(number, decision=own, context=met, value=value, why=why, past=True)
-    _done(
-        entry,
-        "corrected",
-        f"Decision {number} is corrected: {_parts(store.file, entry)}.",
-        as_json,
-    )
+    again = " It counts again." if forgotten else ""
+    _done(entry, "corrected", f"Decision {number} is corrected: {_parts(store.file, entry)}.{again}", as_json)
 
 
 def _odd(store: StudyStore, number: int, parts: tuple[Any, Any, Any]) -> list[str]:
