@@ -8,7 +8,7 @@ results/NAME``. A run that was stopped goes on with the same command. Then:
     windage bench density --out docs/reproduction                    # Table 2
     windage bench distribution-regret --out docs/reproduction
     windage bench saa --out docs/reproduction                        # Proposition 1
-    python benchmarks/exponents.py --draws 4 --keep docs/reproduction   # the exponents of Theorems 1 and 2
+    python benchmarks/exponents.py --draws 2 --keep docs/reproduction   # the exponents of Theorems 1 and 2
     python benchmarks/joint.py results/later-2023 --out docs/reproduction
     python scripts/reproduction.py results                           # what is there of RUNS, and the page
 
