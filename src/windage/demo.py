@@ -95,18 +95,21 @@ def _morning(shop: Optimizer, demand: float, seen: dict[str, float]) -> tuple[fl
 
 
 def study(shop: Optimizer, path: Path) -> bool:
-    """Keep what the demo saw as a study, to be opened by ``windage serve``; whether it is this demo's.
+    """Keep what the demo saw as a study, for ``windage serve``; whether the one there is a demo's.
 
     One that is there already stays as it is.
     """
     from windage.studies.file import load
     from windage.studies.store import StudyStore
-    from windage.studies.writing import Plan, Variable, write
+    from windage.studies.writing import Plan, Variable, toml_of, write
 
-    if path.exists() or path.with_suffix(".db").exists():
-        return False
     stock, demand = Variable("stock", "", 0, 1), Variable("demand", "", 0, 1)
-    write(Plan("profit", "", True, [stock], [demand]), path)
+    plan = Plan("profit", "", True, [stock], [demand])
+    if path.exists():
+        return path.read_bytes() == toml_of(plan, path.name, path.stem).encode()
+    if path.with_suffix(".db").exists():
+        return False
+    write(plan, path)
     store, seen = StudyStore.open(load(path)), shop.observations
     rows = zip(seen.decisions, seen.contexts, seen.values, strict=True)
     store.add_all([store.checked(dict(d), dict(c), v) for d, c, v in rows])

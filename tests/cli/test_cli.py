@@ -52,6 +52,19 @@ def test_demo_prints_for_people(tmp_path):
     assert "decision  10:" in result.stdout
 
 
+def test_the_demo_offers_its_own_study_alone(tmp_path):
+    from windage import Optimizer, Real, demo
+
+    shop = Optimizer({"stock": Real(0, 1)}, {"demand": Real(0, 1)}, seed=1)
+    shop.tell({"stock": 0.5}, {"demand": 0.4}, 1.0)
+    mine, theirs, lost = (tmp_path / f"{name}.toml" for name in ("mine", "theirs", "lost"))
+    theirs.write_text("[decisions.price]\nlow = 0\nhigh = 9\n")
+    lost.with_suffix(".db").touch()
+    assert [demo.study(shop, path) for path in (mine, mine, theirs, lost)] == [True, True, False, False]
+    assert "price" in theirs.read_text()
+    assert not lost.exists()
+
+
 @pytest.mark.parametrize("options", [[], ["--json"]])
 def test_demo_without_matplotlib_prints_its_result_first(tmp_path, monkeypatch, options):
     monkeypatch.setitem(sys.modules, "matplotlib", None)

@@ -131,7 +131,7 @@ def _program() -> str:
 
 
 def _study(optimizer: Optimizer, path: Path) -> Path | None:
-    """The demo's study file; None where the library of studies is not installed."""
+    """The demo's study file; None where there is another's, or the library of studies is not installed."""
     from windage import demo as shop
     from windage.studies import need_optuna
 
@@ -142,8 +142,7 @@ def _study(optimizer: Optimizer, path: Path) -> Path | None:
     from windage.studies.storage import quiet
 
     quiet()
-    shop.study(optimizer, path)
-    return path
+    return path if shop.study(optimizer, path) else None
 
 
 def _play(seed: int, budget: int, console: Console) -> tuple[Optimizer, DemoResult]:
